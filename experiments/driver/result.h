@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of a point: the answer of a child, later a row. Numbers that are not there are NAN or -1 and become empty
+ * cells. */
+#ifndef DRIVER_RESULT_H
+#define DRIVER_RESULT_H
+
+#include "lib/status.h"
+
+#include <stdint.h>
+
+struct epoch_result {
+    int epoch;
+    double train_loss, train_accuracy, test_loss, test_accuracy;
+    double train_seconds, test_seconds; /* this epoch's */
+};
+
+struct result {
+    enum cnn_status status;
+    char reason[512]; /* why it is not ok; or a remark on an ok row ("ran 1 thread: too small for more") */
+    char isa[16];     /* actual */
+    char device[128];
+    int threads;                  /* actual; -1 */
+    int64_t parameters, macs;     /* forward, one image, connected */
+    uint64_t parameters_checksum; /* initial values */
+    /* seconds per step (a batch): of samples of `steps_per_sample` steps */
+    int samples, steps_per_sample;
+    double median, low, high; /* 95 % interval of the median */
+    double mean, q1, q3, min;
+    char stop[24];                                                         /* "interval", "time", "samples" */
+    double flops_useful, flops_executed;                                   /* per step */
+    double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
+    int64_t plan_bytes, peak_bytes;                                        /* planned; peak resident set of the child */
+    double verified_error; /* largest |error| / bound that the gate saw; must be <= 1 */
+    /* accuracy */
+    int epochs;
+    struct epoch_result *epoch; /* malloc'd list of `epochs`, or NULL */
+    double *sample;             /* malloc'd raw samples, seconds per step, or NULL */
+};
+
+void result_init(struct result *result); /* NAN and -1 everywhere, status CNN_ERROR */
+void result_free(struct result *result); /* the lists */
+
+/* JSON text and back: how a child answers. */
+char *result_to_json(const struct result *result);
+int result_from_json(struct result *out, const char *json, struct cnn_error *error);
+
+#endif
