@@ -46,6 +46,7 @@ struct point {
     double timeout;  /* seconds for the whole child; 0: none */
     /* accuracy */
     char data[32]; /* "digits", "mnist"; timed phases: "normal" is seeded N(0,1) */
+    enum cnn_fit fit;
     char data_folder[512];
     int epochs, train_limit, test_limit; /* limits 0: all images */
     struct cnn_rates rates;
@@ -54,6 +55,7 @@ struct point {
 
 /* "train", "classify", "evaluate", "accuracy" */
 const char *point_phase_name(enum point_phase phase);
+bool point_phase_parse(const char *word, enum point_phase *out);
 
 /* A stable text that tells a point from every other: all parameters that can change its number, in a fixed order. */
 void point_key(const struct point *point, char *out, size_t size);
