@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The CSV of results: one fixed header, one row for every point, on disk before the next point starts. Tables, charts
+ * and claims are made from these rows alone. A cell without a number is empty. */
+#ifndef DRIVER_ROWS_H
+#define DRIVER_ROWS_H
+
+#include "experiments/driver/points.h"
+#include "experiments/driver/result.h"
+#include "lib/network.h"
+
+#include <stdio.h>
+
+#define ROWS_SCHEMA 1 /* goes up with every change of the columns */
+
+/* Columns in their order in the file: first what a person reads, then what tells points apart, then the rest. The names
+ * are in rows.c, one for each; units stand in the names. */
+enum row_column {
+    ROW_STUDY,
+    ROW_SERIES,
+    ROW_LABEL,
+    ROW_NETWORK,
+    ROW_WIDTH,
+    ROW_DEPTH,
+    ROW_IMAGE,
+    ROW_BATCH,
+    ROW_THREADS, /* that ran; 0 for a GPU */
+    ROW_PHASE,
+    ROW_STATUS,
+    ROW_REASON,
+    ROW_SECONDS_PER_STEP, /* median; a step is one batch. Empty for accuracy */
+    ROW_INTERVAL_LOW_SECONDS,
+    ROW_INTERVAL_HIGH_SECONDS,
+    ROW_IMAGES_PER_SECOND,
+    ROW_USEFUL_GFLOP_PER_SECOND,
+    ROW_EXECUTED_GFLOP_PER_SECOND,
+    ROW_SECONDS_PER_EPOCH, /* training of one epoch, median; accuracy only */
+    ROW_TRAIN_LOSS,        /* of the last epoch; accuracy only, as the three below */
+    ROW_TRAIN_ACCURACY,
+    ROW_TEST_LOSS,
+    ROW_TEST_ACCURACY,
+    ROW_EPOCHS,
+    ROW_PARAMETERS,
+    ROW_MACS_PER_IMAGE, /* forward, connected pairs */
+    ROW_USEFUL_FLOP_PER_STEP,
+    ROW_EXECUTED_FLOP_PER_STEP,
+    ROW_BACKEND,
+    ROW_ALGORITHM,
+    ROW_CHOICES,
+    ROW_ISA,
+    ROW_PRECISION,
+    ROW_COPIES,
+    ROW_LAUNCH,
+    ROW_THREADS_ASKED, /* 0: automatic */
+    ROW_DEVICE_INDEX,
+    ROW_DEVICE,
+    ROW_CHANNELS,
+    ROW_CLASSES,
+    ROW_CONNECTIONS,
+    ROW_OUTPUT,
+    ROW_LOSS,
+    ROW_INPUT_GRADIENT,
+    ROW_DATA,
+    ROW_TRAIN_IMAGES,
+    ROW_TEST_IMAGES,
+    ROW_RATE,
+    ROW_MOMENTUM,
+    ROW_DECAY,
+    ROW_RATE_DECAY,
+    ROW_SEED,
+    ROW_PARAMETERS_CHECKSUM, /* of the initial values */
+    ROW_SAMPLES,
+    ROW_STEPS_PER_SAMPLE,
+    ROW_STOP, /* "interval", "time", "samples" */
+    ROW_MEAN_SECONDS,
+    ROW_LOWER_QUARTILE_SECONDS,
+    ROW_UPPER_QUARTILE_SECONDS,
+    ROW_MINIMUM_SECONDS,
+    ROW_SETUP_SECONDS,
+    ROW_COMPILE_SECONDS,
+    ROW_VERIFY_SECONDS,
+    ROW_WARMUP_SECONDS,
+    ROW_VERIFIED_ERROR_OVER_BOUND,
+    ROW_PLANNED_BYTES,
+    ROW_PEAK_BYTES,
+    ROW_MACHINE,
+    ROW_BUILD,   /* commit, "-dirty" behind one with changes */
+    ROW_STARTED, /* of the point, UTC, 2010-09-15T12:00:00Z */
+    ROW_KEY,     /* point_key() */
+    ROW_SCHEMA,
+    ROW_COLUMN_COUNT
+};
+
+const char *row_column_name(enum row_column column); /* "seconds_per_step", ... */
+
+/* What a row says beyond point and result. */
+struct row_context {
+    const char *study, *machine, *build, *started;
+};
+
+/* A run's folder with its files open for appending. */
+struct rows_writer;
+
+/* Makes ROOT/<machine>/<study>/<YYYYMMDD-HHMMSS>/ (UTC; a suffix -2, -3, ... where it exists: nothing is overwritten)
+ * with rows.csv, samples.csv and epochs.csv, writes their headers to disk and so shows that the place can be written
+ * before anything long runs. */
+int rows_open(struct rows_writer **out, const char *root, const char *machine, const char *study,
+              struct cnn_error *error);
+const char *rows_folder(const struct rows_writer *writer);
+
+/* Writes one row (and its samples or epochs) and syncs it to disk. CNN_ERROR when any byte is not there: a row is whole
+ * or absent. `network` NULL: it could not be built. */
+int rows_append(struct rows_writer *writer, const struct row_context *context, const struct point *point,
+                const struct cnn_network *network, const struct result *result, struct cnn_error *error);
+
+/* Writes a whole text file of the run's folder (the record, the study), over an older one at once or not at all. */
+int rows_write_file(struct rows_writer *writer, const char *name, const char *text, size_t size,
+                    struct cnn_error *error);
+
+/* Points ROOT/<machine>/<study>/latest at this run, atomically. */
+int rows_point_latest(struct rows_writer *writer, struct cnn_error *error);
+int rows_close(struct rows_writer *writer, struct cnn_error *error); /* NULL is fine */
+
+/* The header and one row as CSV text with a line end, malloc'd; NULL without memory. */
+char *rows_header_text(void);
+char *rows_row_text(const struct row_context *context, const struct point *point, const struct cnn_network *network,
+                    const struct result *result);
+
+/* ---- reading ---- */
+
+struct row {
+    const char *cell[ROW_COLUMN_COUNT]; /* never NULL; "" is an empty cell */
+};
+
+struct rows {
+    int count;
+    struct row *list;
+    char *text; /* owns the cells */
+    bool torn;  /* the last line was cut short (a crash or a full disk) and left out */
+};
+
+/* Reads a rows.csv. CNN_ERROR where it cannot be read, CNN_INVALID where its header is not this program's. */
+int rows_read(struct rows *out, const char *path, struct cnn_error *error);
+void rows_free(struct rows *rows);
+
+double row_number(const struct row *row, enum row_column column);   /* NAN where empty */
+int64_t row_integer(const struct row *row, enum row_column column); /* -1 where empty */
+enum cnn_status row_status(const struct row *row);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the points of one study, each in a process of its own, and writes a row for every one of them as it ends. */
+#ifndef DRIVER_SWEEP_H
+#define DRIVER_SWEEP_H
+
+#include "experiments/driver/points.h"
+#include "lib/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct study; /* study.h; the sweep reads its name, file, text and seed */
+
+struct sweep_options {
+    const char *results; /* root folder of results; NULL: "results". Rows go to ROOT/<machine>/<study>/<time>/ */
+    const char *program; /* this program, to be re-executed for every point; NULL: found by child_program() */
+    int argc;            /* the command line, for the record */
+    char **argv;
+    bool quiet;      /* no progress line, no notes; failures and the folder are still told */
+    bool csv_stdout; /* rows go to stdout as well, header first */
+    bool csv_headed; /* the header is already there (a second study into the same pipe) */
+};
+
+struct sweep_summary {
+    int counts[CNN_STATUS_COUNT]; /* rows written, by status */
+    int points;                   /* rows written in all */
+    int left;                     /* points not run, because of a signal */
+    bool required_missing;        /* a point that the study or the user required was `unavailable` */
+    int signal;                   /* SIGINT or SIGTERM ended the sweep: exit with 128 + signal; 0: none did */
+    char folder[1024];            /* of this run; empty when none could be made */
+    char rows[1100];              /* folder/rows.csv */
+};
+
+/* Fails only when rows cannot be kept (no folder, disk full): what was measured until then is on disk and the sentence
+ * names the file. Points that fail are rows, not failures of the sweep. The first SIGINT or SIGTERM drops the current
+ * point, keeps all rows and returns with summary->signal; a second one ends the process at once. */
+int sweep_run(const struct study *study, const struct point *points, int count, const struct sweep_options *options,
+              struct sweep_summary *summary, struct cnn_error *error);
+
+#endif
