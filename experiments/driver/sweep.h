@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the points of one study, each in a process of its own, and writes a row for every one of them as it ends. */
+/* Runs the points of one study, each in a process of its own, and writes a row for every one of them as it ends. Points
+ * run in seeded random order where the study says so, else as listed. */
 #ifndef DRIVER_SWEEP_H
 #define DRIVER_SWEEP_H
 
-#include "experiments/driver/points.h"
+#include "experiments/driver/result.h"
+#include "experiments/driver/study.h"
 #include "lib/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct study; /* study.h; the sweep reads its name, file, text and seed */
 
 struct sweep_options {
     const char *results; /* root folder of results; NULL: "results". Rows go to ROOT/<machine>/<study>/<time>/ */
@@ -29,7 +29,11 @@ struct sweep_summary {
     int signal;                   /* SIGINT or SIGTERM ended the sweep: exit with 128 + signal; 0: none did */
     char folder[1024];            /* of this run; empty when none could be made */
     char rows[1100];              /* folder/rows.csv */
+    struct result *results;       /* results[i] belongs to points[i]; CNN_SKIPPED where it was not reached */
+    int result_count;
 };
+
+void sweep_summary_free(struct sweep_summary *summary); /* a zeroed one is fine */
 
 /* Fails only when rows cannot be kept (no folder, disk full): what was measured until then is on disk and the sentence
  * names the file. Points that fail are rows, not failures of the sweep. The first SIGINT or SIGTERM drops the current
