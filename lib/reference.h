@@ -27,7 +27,8 @@ double *cnn_reference_parameters(struct cnn_reference *reference); /* the arena,
 double cnn_reference_forward(struct cnn_reference *reference, const float *images, const int32_t *labels,
                              const double *weights, int count);
 
-/* Backward of the last forward: gradients of the weighted mean loss. */
+/* Backward of the last forward, which must have had labels: gradients of the weighted mean loss. So the delta of image
+ * i is that of all its weights[i] repetitions together. */
 void cnn_reference_backward(struct cnn_reference *reference);
 
 /* v = momentum v + g + decay w (weights of conv and full layers only); w -= rate v. */
@@ -49,6 +50,7 @@ const double *cnn_reference_output_bound(const struct cnn_reference *reference, 
 const double *cnn_reference_delta_bound(const struct cnn_reference *reference, int layer);
 const double *cnn_reference_input_gradient_bound(const struct cnn_reference *reference);
 const double *cnn_reference_gradient_bound(const struct cnn_reference *reference);
+double cnn_reference_loss_bound(const struct cnn_reference *reference); /* of the sum that forward returned */
 
 #ifdef __cplusplus
 }

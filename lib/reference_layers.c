@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The oracle's layers with weights, convolution and fully connected: the formula, one output at a time. */
+#include "lib/reference_internal.h"
+
+/* Offset, in one image's input, of the pixel under tap (tap_row, tap_col) when the kernel stands at output (row, col)
+ * of map `in_map`; -1 where that is padding. */
+static int64_t pixel_under(const struct cnn_layer *layer, int in_map, int row, int col, int tap_row, int tap_col)
+{
+    int in_row = row * layer->stride + tap_row - layer->pad_before;
+    int in_col = col * layer->stride + tap_col - layer->pad_before;
+    if (in_row < 0 || in_row >= layer->in.rows || in_col < 0 || in_col >= layer->in.cols)
+        return -1;
+    return ((int64_t)in_map * layer->in.rows + in_row) * layer->in.cols + in_col;
+}
+
+/* One pair of maps at one place: adds the kernel's terms. */
+static void window_add(const struct cnn_layer *layer, const double *kernel, int in_map, int row, int col,
+                       struct cnn_span in, struct cnn_tally *tally)
+{
+    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
+        for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++) {
+            int64_t at = pixel_under(layer, in_map, row, col, tap_row, tap_col);
+            if (at >= 0)
+                cnn_tally_add(tally, kernel[tap_row * layer->kernel_cols + tap_col], 0.0, in.value[at], in.bound[at],
+                              1.0);
+        }
+}
+
+static void conv_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
+                         struct cnn_span out)
+{
+    int64_t at = 0;
+    for (int out_map = 0; out_map < layer->out.maps; out_map++)
+        for (int row = 0; row < layer->out.rows; row++)
+            for (int col = 0; col < layer->out.cols; col++, at++) {
+                struct cnn_tally sum = { 0 };
+                cnn_tally_add(&sum, parameters[layer->bias_at + out_map], 0.0, 1.0, 0.0, 1.0);
+                for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
+                    window_add(layer, parameters + cnn_layer_kernel_at(layer, out_map, k),
+                               cnn_layer_source(layer, out_map, k), row, col, in, &sum);
+                out.value[at] = sum.value;
+                out.bound[at] = cnn_tally_bound(&sum);
+            }
+}
+
+/* The reverse of window_add(): one delta spreads over the pixels that its kernel saw. */
+static void window_spread(const struct cnn_layer *layer, const double *kernel, int in_map, int row, int col,
+                          double delta, double delta_bound, struct cnn_tally *tallies)
+{
+    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
+        for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++) {
+            int64_t at = pixel_under(layer, in_map, row, col, tap_row, tap_col);
+            if (at >= 0)
+                cnn_tally_add(&tallies[at], kernel[tap_row * layer->kernel_cols + tap_col], 0.0, delta, delta_bound,
+                              1.0);
+        }
+}
+
+static void conv_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span delta,
+                          struct cnn_tally *tallies)
+{
+    int64_t at = 0;
+    for (int out_map = 0; out_map < layer->out.maps; out_map++)
+        for (int row = 0; row < layer->out.rows; row++)
+            for (int col = 0; col < layer->out.cols; col++, at++)
+                for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
+                    window_spread(layer, parameters + cnn_layer_kernel_at(layer, out_map, k),
+                                  cnn_layer_source(layer, out_map, k), row, col, delta.value[at], delta.bound[at],
+                                  tallies);
+}
+
+/* Gradient of one weight in one image: its tap's pixels against the deltas of its output map. */
+static void tap_add(const struct cnn_layer *layer, int out_map, int in_map, int tap_row, int tap_col, double weight,
+                    struct cnn_span in, struct cnn_span delta, struct cnn_tally *tally)
+{
+    int64_t at = (int64_t)out_map * layer->out.rows * layer->out.cols;
+    for (int row = 0; row < layer->out.rows; row++)
+        for (int col = 0; col < layer->out.cols; col++, at++) {
+            int64_t pixel = pixel_under(layer, in_map, row, col, tap_row, tap_col);
+            if (pixel >= 0)
+                cnn_tally_add(tally, delta.value[at], delta.bound[at], in.value[pixel], in.bound[pixel], weight);
+        }
+}
+
+static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, const double *weights, int count,
+                            struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
+{
+    int64_t at = cnn_layer_kernel_at(layer, out_map, k);
+    int64_t in_size = cnn_shape_size(layer->in), out_size = cnn_shape_size(layer->out);
+    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
+        for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++, at++) {
+            struct cnn_tally sum = { 0 };
+            for (int image = 0; image < count; image++)
+                tap_add(layer, out_map, cnn_layer_source(layer, out_map, k), tap_row, tap_col, weights[image],
+                        cnn_span_at(in, image * in_size), cnn_span_at(delta, image * out_size), &sum);
+            gradient.value[at] = sum.value;
+            gradient.bound[at] = cnn_tally_bound(&sum);
+        }
+}
+
+static void bias_gradient(const struct cnn_layer *layer, const double *weights, int count, struct cnn_span delta,
+                          struct cnn_span gradient)
+{
+    int64_t area = (int64_t)layer->out.rows * layer->out.cols;
+    for (int map = 0; map < layer->out.maps; map++) {
+        struct cnn_tally sum = { 0 };
+        for (int image = 0; image < count; image++)
+            for (int64_t i = 0; i < area; i++) {
+                int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
+                cnn_tally_add(&sum, delta.value[at], delta.bound[at], 1.0, 0.0, weights[image]);
+            }
+        gradient.value[layer->bias_at + map] = sum.value;
+        gradient.bound[layer->bias_at + map] = cnn_tally_bound(&sum);
+    }
+}
+
+void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
+                                 struct cnn_span out)
+{
+    if (layer->kind == CNN_CONV || layer->kind == CNN_FULL)
+        conv_forward(layer, parameters, in, out);
+    else
+        cnn_reference_pooling_forward(layer, parameters, in, out);
+    cnn_reference_activate(layer->activation, out, cnn_shape_size(layer->out));
+}
+
+void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
+                                  struct cnn_span delta, struct cnn_tally *tallies, struct cnn_span in_gradient)
+{
+    int64_t size = cnn_shape_size(layer->in);
+    for (int64_t i = 0; i < size; i++)
+        tallies[i] = (struct cnn_tally){ 0 };
+    if (layer->kind == CNN_CONV || layer->kind == CNN_FULL)
+        conv_backward(layer, parameters, delta, tallies);
+    else
+        cnn_reference_pooling_backward(layer, parameters, in, delta, tallies);
+    for (int64_t i = 0; i < size; i++) {
+        in_gradient.value[i] = tallies[i].value;
+        in_gradient.bound[i] = cnn_tally_bound(&tallies[i]);
+    }
+}
+
+void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, int count, struct cnn_span in,
+                                  struct cnn_span delta, struct cnn_span gradient)
+{
+    if (layer->kind == CNN_SUBSAMPLE)
+        cnn_reference_subsample_gradient(layer, weights, count, in, delta, gradient);
+    else if (layer->kind == CNN_CONV || layer->kind == CNN_FULL)
+        for (int out_map = 0; out_map < layer->out.maps; out_map++)
+            for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
+                kernel_gradient(layer, out_map, k, weights, count, in, delta, gradient);
+    if (layer->biases > 0)
+        bias_gradient(layer, weights, count, delta, gradient);
+}

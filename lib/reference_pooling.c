@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The oracle's windows over one map: sub-sampling, average and maximum. Windows may overlap or leave gaps; they never
+ * leave the input. */
+#include "lib/reference_internal.h"
+
+/* First pixel, in one image's input, of the window at (row, col) of `map`. */
+static int64_t window_at(const struct cnn_layer *layer, int map, int row, int col)
+{
+    return ((int64_t)map * layer->in.rows + row * layer->stride) * layer->in.cols + col * layer->stride;
+}
+
+static int64_t pixel_at(const struct cnn_layer *layer, int64_t window, int i)
+{
+    return window + (int64_t)(i / layer->kernel_cols) * layer->in.cols + i % layer->kernel_cols;
+}
+
+static int window_area(const struct cnn_layer *layer)
+{
+    return layer->kernel_rows * layer->kernel_cols;
+}
+
+/* What a window's sum is multiplied with: a trainable gain, or 1 / area. */
+static double gain_of(const struct cnn_layer *layer, const double *parameters, int map)
+{
+    return layer->kind == CNN_SUBSAMPLE ? parameters[layer->weight_at + map] : 1.0 / window_area(layer);
+}
+
+static struct cnn_tally window_sum(const struct cnn_layer *layer, int64_t window, struct cnn_span in)
+{
+    struct cnn_tally sum = { 0 };
+    for (int i = 0; i < window_area(layer); i++) {
+        int64_t at = pixel_at(layer, window, i);
+        cnn_tally_add(&sum, in.value[at], in.bound[at], 1.0, 0.0, 1.0);
+    }
+    return sum;
+}
+
+static void mean_forward(const struct cnn_layer *layer, const double *parameters, int map, int64_t window,
+                         struct cnn_span in, struct cnn_span out)
+{
+    struct cnn_tally sum = window_sum(layer, window, in), result = { 0 };
+    cnn_tally_add(&result, gain_of(layer, parameters, map), 0.0, sum.value, cnn_tally_bound(&sum), 1.0);
+    if (layer->kind == CNN_SUBSAMPLE)
+        cnn_tally_add(&result, parameters[layer->bias_at + map], 0.0, 1.0, 0.0, 1.0);
+    out.value[0] = result.value;
+    out.bound[0] = cnn_tally_bound(&result);
+}
+
+/* The pixel of the first maximum in row-major order; a NaN is larger than anything. */
+static int64_t window_winner(const struct cnn_layer *layer, int64_t window, struct cnn_span in)
+{
+    int64_t best = window;
+    for (int i = 1; i < window_area(layer); i++) {
+        int64_t at = pixel_at(layer, window, i);
+        if (in.value[at] > in.value[best] || (isnan(in.value[at]) && !isnan(in.value[best])))
+            best = at;
+    }
+    return best;
+}
+
+/* In fp32 every pixel may be off by its bound, so the maximum lies between the largest lower and upper ends. */
+static void maximum_forward(const struct cnn_layer *layer, int64_t window, struct cnn_span in, struct cnn_span out)
+{
+    int64_t winner = window_winner(layer, window, in);
+    double low = -INFINITY, high = -INFINITY;
+    for (int i = 0; i < window_area(layer); i++) {
+        int64_t at = pixel_at(layer, window, i);
+        low = fmax(low, in.value[at] - in.bound[at]);
+        high = fmax(high, in.value[at] + in.bound[at]);
+    }
+    out.value[0] = in.value[winner];
+    out.bound[0] = fmax(high - out.value[0], out.value[0] - low);
+}
+
+void cnn_reference_pooling_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
+                                   struct cnn_span out)
+{
+    int64_t at = 0;
+    for (int map = 0; map < layer->out.maps; map++)
+        for (int row = 0; row < layer->out.rows; row++)
+            for (int col = 0; col < layer->out.cols; col++, at++) {
+                int64_t window = window_at(layer, map, row, col);
+                if (layer->kind == CNN_MAXPOOL)
+                    maximum_forward(layer, window, in, cnn_span_at(out, at));
+                else
+                    mean_forward(layer, parameters, map, window, in, cnn_span_at(out, at));
+            }
+}
+
+static void mean_backward(const struct cnn_layer *layer, const double *parameters, int map, int64_t window,
+                          double delta, double delta_bound, struct cnn_tally *tallies)
+{
+    for (int i = 0; i < window_area(layer); i++)
+        cnn_tally_add(&tallies[pixel_at(layer, window, i)], gain_of(layer, parameters, map), 0.0, delta, delta_bound,
+                      1.0);
+}
+
+/* The winner takes the delta. Where another pixel could win in fp32, either may have all of it or nothing. */
+static void maximum_backward(const struct cnn_layer *layer, int64_t window, struct cnn_span in, double delta,
+                             double delta_bound, struct cnn_tally *tallies)
+{
+    int64_t winner = window_winner(layer, window, in);
+    bool contested = false;
+    for (int i = 0; i < window_area(layer); i++) {
+        int64_t at = pixel_at(layer, window, i);
+        double reach = in.bound[at] + in.bound[winner];
+        if (at != winner && reach > 0.0 && in.value[at] + reach >= in.value[winner]) {
+            cnn_tally_add(&tallies[at], 0.0, 1.0, delta, delta_bound, 1.0);
+            contested = true;
+        }
+    }
+    cnn_tally_add(&tallies[winner], 1.0, contested ? 1.0 : 0.0, delta, delta_bound, 1.0);
+}
+
+void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
+                                    struct cnn_span delta, struct cnn_tally *tallies)
+{
+    int64_t at = 0;
+    for (int map = 0; map < layer->out.maps; map++)
+        for (int row = 0; row < layer->out.rows; row++)
+            for (int col = 0; col < layer->out.cols; col++, at++) {
+                int64_t window = window_at(layer, map, row, col);
+                if (layer->kind == CNN_MAXPOOL)
+                    maximum_backward(layer, window, in, delta.value[at], delta.bound[at], tallies);
+                else
+                    mean_backward(layer, parameters, map, window, delta.value[at], delta.bound[at], tallies);
+            }
+}
+
+/* The gains: sum of delta * window sum. A window's own additions lengthen the chain. */
+void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const double *weights, int count,
+                                      struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
+{
+    int64_t area = (int64_t)layer->out.rows * layer->out.cols;
+    for (int map = 0; map < layer->out.maps; map++) {
+        struct cnn_tally gain = { 0 };
+        for (int image = 0; image < count; image++)
+            for (int64_t i = 0; i < area; i++) {
+                int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
+                int64_t window = window_at(layer, map, (int)(i / layer->out.cols), (int)(i % layer->out.cols));
+                struct cnn_tally sum = window_sum(layer, window, cnn_span_at(in, image * cnn_shape_size(layer->in)));
+                cnn_tally_add(&gain, delta.value[at], delta.bound[at], sum.value, cnn_tally_bound(&sum),
+                              weights[image]);
+                gain.magnitude += fabs(delta.value[at]) * (sum.magnitude - fabs(sum.value));
+            }
+        gain.terms += window_area(layer);
+        gradient.value[layer->weight_at + map] = gain.value;
+        gradient.bound[layer->weight_at + map] = cnn_tally_bound(&gain);
+    }
+}
