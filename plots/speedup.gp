@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# Speed-up over the base series on a logarithmic axis: base median / series median, bars for its interval [base low /
+# series high, base high / series low]. What a paper claims is shaded; the line at 1 is the base.
+base = ARG1
+folder = ARG0
+while (strlen(folder) && folder[strlen(folder):*] ne '/') { folder = folder[1:strlen(folder) - 1] }
+set format y '%g×'
+extras = '1 with lines linecolor rgb "#404040" linewidth 1.0 dashtype 3 notitle, '
+load base.'.set'
+do for [i = 1:claims] {
+    set object i rectangle from graph 0, first claim_low[i] to graph 1, first claim_high[i] behind \
+        fillcolor rgb (i == 1 ? '#56B4E9' : '#E69F00') fillstyle solid 0.18 noborder
+    set label 10 + i claim_text[i] at graph 0.99, first claim_high[i] right offset 0,-0.7 noenhanced font ',9' \
+        textcolor rgb (i == 1 ? '#2A6F97' : '#8A5F00')
+}
+load folder.'common.gp'

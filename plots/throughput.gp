@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# Images per second over an axis: a line for each series, bars for the 95 % interval of the median.
+base = ARG1
+folder = ARG0
+while (strlen(folder) && folder[strlen(folder):*] ne '/') { folder = folder[1:strlen(folder) - 1] }
+set format y '%.0s%c'
+extras = ''
+load folder.'common.gp'
