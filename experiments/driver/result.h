@@ -31,16 +31,24 @@ struct result {
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
     int64_t plan_bytes, peak_bytes;                                        /* planned; peak resident set of the child */
     double verified_error; /* largest |error| / bound that the gate saw; must be <= 1 */
-    /* accuracy */
+    /* accuracy: median, quartiles and the rest above are of the training seconds of an epoch */
+    int64_t train_images, test_images; /* of an epoch; -1 */
     int epochs;
     struct epoch_result *epoch; /* malloc'd list of `epochs`, or NULL */
-    double *sample;             /* malloc'd raw samples, seconds per step, or NULL */
+    double *sample;             /* malloc'd list of `samples`: seconds per step, in the order taken; or NULL */
 };
 
 void result_init(struct result *result); /* NAN and -1 everywhere, status CNN_ERROR */
 void result_free(struct result *result); /* the lists */
 
-/* JSON text and back: how a child answers. */
+/* Status and reason in one statement; returns `status`. */
+int result_set(struct result *result, enum cnn_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds a remark behind what the reason already says. */
+void result_remark(struct result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* JSON text and back: how a child answers. malloc'd, NULL without memory; a text that is no result is CNN_INVALID. */
 char *result_to_json(const struct result *result);
 int result_from_json(struct result *out, const char *json, struct cnn_error *error);
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* A result before anything is known of it, its words, and its end. */
+#include "experiments/driver/result.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void result_init(struct result *result)
+{
+    *result = (struct result){
+        .status = CNN_ERROR,
+        .threads = -1,
+        .parameters = -1,
+        .macs = -1,
+        .samples = -1,
+        .steps_per_sample = -1,
+        .median = NAN,
+        .low = NAN,
+        .high = NAN,
+        .mean = NAN,
+        .q1 = NAN,
+        .q3 = NAN,
+        .min = NAN,
+        .flops_useful = NAN,
+        .flops_executed = NAN,
+        .setup_seconds = NAN,
+        .compile_seconds = NAN,
+        .verify_seconds = NAN,
+        .warmup_seconds = NAN,
+        .plan_bytes = -1,
+        .peak_bytes = -1,
+        .verified_error = NAN,
+        .train_images = -1,
+        .test_images = -1,
+    };
+}
+
+void result_free(struct result *result)
+{
+    free(result->epoch);
+    free(result->sample);
+    result->epoch = NULL;
+    result->sample = NULL;
+}
+
+int result_set(struct result *result, enum cnn_status status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(result->reason, sizeof result->reason, format, list);
+    va_end(list);
+    result->status = status;
+    return status;
+}
+
+void result_remark(struct result *result, const char *format, ...)
+{
+    size_t used = strlen(result->reason);
+    if (used + 3 > sizeof result->reason)
+        return;
+    if (used > 0) {
+        memcpy(result->reason + used, "; ", 3);
+        used += 2;
+    }
+    va_list list;
+    va_start(list, format);
+    vsnprintf(result->reason + used, sizeof result->reason - used, format, list);
+    va_end(list);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder of one run and its three growing files. Samples and epochs go to disk before the row that sums them up, so
+ * that a row's presence means that all of its point is there. */
+#include "experiments/driver/rows.h"
+#include "experiments/driver/durable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATH_TEXT 1024
+#define SUFFIX_MAX 1000
+
+enum { FILE_ROWS, FILE_SAMPLES, FILE_EPOCHS, FILE_COUNT };
+
+static const char *const file_names[FILE_COUNT] = { "rows.csv", "samples.csv", "epochs.csv" };
+
+struct rows_writer {
+    char parent[PATH_TEXT]; /* ROOT/<machine>/<study> */
+    char folder[PATH_TEXT];
+    char path[FILE_COUNT][PATH_TEXT + 16];
+    int file[FILE_COUNT];
+    int64_t count; /* rows written */
+};
+
+static const char samples_header[] = "row,series,network,width,depth,image,batch,phase,sample,seconds_per_step\n";
+static const char epochs_header[] = "row,series,network,width,depth,image,batch,epoch,train_loss,train_accuracy,"
+                                    "test_loss,test_accuracy,train_seconds,test_seconds\n";
+
+/* A folder of this second's name that nobody else has. */
+static int make_folder(struct rows_writer *writer, struct cnn_error *error)
+{
+    char stamp[32];
+    struct tm parts;
+    time_t now = time(NULL);
+    gmtime_r(&now, &parts);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
+    if (durable_folders(writer->parent, error))
+        return error->status;
+    for (int i = 1; i <= SUFFIX_MAX; i++) {
+        char suffix[16] = "";
+        if (i > 1)
+            snprintf(suffix, sizeof suffix, "-%d", i);
+        if (snprintf(writer->folder, sizeof writer->folder, "%s/%s%s", writer->parent, stamp, suffix) >=
+            (int)sizeof writer->folder)
+            return cnn_error_set(error, CNN_ERROR, "%s: this path is too long for results", writer->parent);
+        if (mkdir(writer->folder, 0777) == 0)
+            return CNN_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return cnn_error_set(error, CNN_ERROR, "%s: this folder cannot be made: %s; give a folder you may write with --out",
+                         writer->folder, strerror(errno));
+}
+
+static int make_files(struct rows_writer *writer, struct cnn_error *error)
+{
+    char *header = rows_header_text();
+    if (!header)
+        return cnn_error_set(error, CNN_OOM, "rows: no memory for the header");
+    const char *headers[FILE_COUNT] = { header, samples_header, epochs_header };
+    int status = CNN_OK;
+    for (int i = 0; status == CNN_OK && i < FILE_COUNT; i++) {
+        snprintf(writer->path[i], sizeof writer->path[i], "%s/%s", writer->folder, file_names[i]);
+        writer->file[i] = durable_create(writer->path[i], error);
+        status = writer->file[i] < 0
+                     ? CNN_ERROR
+                     : durable_append(writer->file[i], writer->path[i], headers[i], strlen(headers[i]), error);
+    }
+    free(header);
+    return status;
+}
+
+int rows_open(struct rows_writer **out, const char *root, const char *machine, const char *study,
+              struct cnn_error *error)
+{
+    struct rows_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return cnn_error_set(error, CNN_OOM, "rows: no memory for their writer");
+    for (int i = 0; i < FILE_COUNT; i++)
+        writer->file[i] = -1;
+    int status = CNN_OK;
+    if (snprintf(writer->parent, sizeof writer->parent, "%s/%s/%s", root, machine, study) >= (int)sizeof writer->parent)
+        status = cnn_error_set(error, CNN_ERROR, "%s: this path is too long for results", root);
+    if (status == CNN_OK)
+        status = make_folder(writer, error);
+    if (status == CNN_OK)
+        status = make_files(writer, error);
+    if (status == CNN_OK) {
+        *out = writer;
+        return CNN_OK;
+    }
+    rows_close(writer, NULL);
+    return status;
+}
+
+const char *rows_folder(const struct rows_writer *writer)
+{
+    return writer->folder;
+}
+
+/* What samples and epochs have in common with their row. */
+static void print_place(FILE *out, const struct rows_writer *writer, const struct point *point)
+{
+    fprintf(out, "%" PRId64 ",%s,%s,%d,%d,%d,%d", writer->count + 1, point->series, point->spec.name, point->spec.width,
+            point->spec.depth, point->spec.image, point->batch);
+}
+
+static void print_number(FILE *out, double value)
+{
+    if (isfinite(value))
+        fprintf(out, ",%.9g", value);
+    else
+        fputc(',', out);
+}
+
+static void print_samples(FILE *out, const struct rows_writer *writer, const struct point *point,
+                          const struct result *result)
+{
+    for (int i = 0; result->sample && i < result->samples; i++) {
+        print_place(out, writer, point);
+        fprintf(out, ",%s,%d", point_phase_name(point->phase), i + 1);
+        print_number(out, result->sample[i]);
+        fputc('\n', out);
+    }
+}
+
+static void print_epochs(FILE *out, const struct rows_writer *writer, const struct point *point,
+                         const struct result *result)
+{
+    for (int e = 0; result->epoch && e < result->epochs; e++) {
+        const struct epoch_result *epoch = &result->epoch[e];
+        const double numbers[] = { epoch->train_loss,    epoch->train_accuracy, epoch->test_loss,
+                                   epoch->test_accuracy, epoch->train_seconds,  epoch->test_seconds };
+        print_place(out, writer, point);
+        fprintf(out, ",%d", epoch->epoch);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            print_number(out, numbers[i]);
+        fputc('\n', out);
+    }
+}
+
+typedef void (*line_printer)(FILE *out, const struct rows_writer *writer, const struct point *point,
+                             const struct result *result);
+
+/* What `print` prints goes to the file in one write; nothing is written where it prints nothing. */
+static int append_lines(struct rows_writer *writer, int file, line_printer print, const struct point *point,
+                        const struct result *result, struct cnn_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int status = CNN_OK;
+    if (out)
+        print(out, writer, point, result);
+    if (!out || ferror(out) | fclose(out))
+        status = cnn_error_set(error, CNN_OOM, "%s: no memory for its lines", writer->path[file]);
+    else if (size > 0)
+        status = durable_append(writer->file[file], writer->path[file], text, size, error);
+    free(text);
+    return status;
+}
+
+int rows_append(struct rows_writer *writer, const struct row_context *context, const struct point *point,
+                const struct cnn_network *network, const struct result *result, struct cnn_error *error)
+{
+    if (append_lines(writer, FILE_SAMPLES, print_samples, point, result, error) ||
+        append_lines(writer, FILE_EPOCHS, print_epochs, point, result, error))
+        return error->status;
+    char *row = rows_row_text(context, point, network, result);
+    if (!row)
+        return cnn_error_set(error, CNN_OOM, "%s: no memory for a row", writer->path[FILE_ROWS]);
+    int status = durable_append(writer->file[FILE_ROWS], writer->path[FILE_ROWS], row, strlen(row), error);
+    free(row);
+    if (status == CNN_OK)
+        writer->count++;
+    return status;
+}
+
+int rows_write_file(struct rows_writer *writer, const char *name, const char *text, size_t size,
+                    struct cnn_error *error)
+{
+    char path[PATH_TEXT + 64];
+    snprintf(path, sizeof path, "%s/%s", writer->folder, name);
+    return durable_replace(path, text, size, error);
+}
+
+int rows_point_latest(struct rows_writer *writer, struct cnn_error *error)
+{
+    char link[PATH_TEXT + 16];
+    snprintf(link, sizeof link, "%s/latest", writer->parent);
+    return durable_link(strrchr(writer->folder, '/') + 1, link, error);
+}
+
+int rows_close(struct rows_writer *writer, struct cnn_error *error)
+{
+    int status = CNN_OK;
+    for (int i = 0; writer && i < FILE_COUNT; i++)
+        if (writer->file[i] >= 0 && close(writer->file[i]))
+            status = cnn_error_set(error, CNN_ERROR, "%s: cannot be closed: %s", writer->path[i], strerror(errno));
+    free(writer);
+    return status;
+}

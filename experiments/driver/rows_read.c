@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads rows back. What a crash can do to the end of the file (a line cut short, a block of zeros) is left out and
+ * said; anything else that is not this program's CSV is refused. */
+#include "experiments/driver/rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_BYTES_MAX ((int64_t)1 << 30) /* a row has about 1 kB */
+
+/* The whole file with a zero byte behind it; NULL with an error. */
+static char *read_text(const char *path, size_t *size, struct cnn_error *error)
+{
+    struct stat there;
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    if (!file || fstat(fileno(file), &there)) {
+        cnn_error_set(error, CNN_ERROR, "%s: cannot be read: %s", path, strerror(errno));
+    } else if (!S_ISREG(there.st_mode) || there.st_size > FILE_BYTES_MAX) {
+        cnn_error_set(error, CNN_INVALID, "%s: expected a rows.csv of at most 1 GiB", path);
+    } else if (!(text = malloc((size_t)there.st_size + 1))) {
+        cnn_error_set(error, CNN_OOM, "%s: no memory for its %lld bytes", path, (long long)there.st_size);
+    } else {
+        *size = fread(text, 1, (size_t)there.st_size, file);
+        text[*size] = '\0';
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+/* A reader over the text; cells are cut out of it in place. */
+struct cursor {
+    char *at;
+    int line;
+};
+
+enum cell_end { CELL_NEXT, CELL_LINE_END, CELL_TORN };
+
+static enum cell_end quoted_cell(struct cursor *cursor, char **cell)
+{
+    char *to = ++cursor->at;
+    *cell = to;
+    for (char *from = to;; from++) {
+        if (*from == '\0')
+            return CELL_TORN;
+        if (*from == '\n')
+            cursor->line++;
+        if (*from != '"') {
+            *to++ = *from;
+            continue;
+        }
+        if (from[1] == '"') {
+            *to++ = *from++;
+            continue;
+        }
+        cursor->at = from + 1;
+        break;
+    }
+    char after = *cursor->at;
+    if (after == '\r' && cursor->at[1] == '\n')
+        after = *++cursor->at;
+    *to = '\0';
+    cursor->at += after != '\0';
+    cursor->line += after == '\n';
+    return after == ',' ? CELL_NEXT : after == '\n' ? CELL_LINE_END : CELL_TORN;
+}
+
+static enum cell_end plain_cell(struct cursor *cursor, char **cell)
+{
+    *cell = cursor->at;
+    cursor->at += strcspn(cursor->at, ",\n");
+    char end = *cursor->at;
+    if (end == '\0')
+        return CELL_TORN;
+    if (end == '\n' && cursor->at > *cell && cursor->at[-1] == '\r')
+        cursor->at[-1] = '\0';
+    *cursor->at++ = '\0';
+    cursor->line += end == '\n';
+    return end == ',' ? CELL_NEXT : CELL_LINE_END;
+}
+
+/* Cuts out the cells of one line: how many, or -1 for a torn line. Those beyond the columns are only counted. */
+static int read_line(struct cursor *cursor, const char **cells)
+{
+    for (int count = 0;; count++) {
+        char *cell;
+        enum cell_end end = *cursor->at == '"' ? quoted_cell(cursor, &cell) : plain_cell(cursor, &cell);
+        if (end == CELL_TORN)
+            return -1;
+        if (count < ROW_COLUMN_COUNT)
+            cells[count] = cell;
+        if (end == CELL_LINE_END)
+            return count + 1;
+    }
+}
+
+static int check_header(struct cursor *cursor, const char *path, struct cnn_error *error)
+{
+    const char *cells[ROW_COLUMN_COUNT];
+    int count = read_line(cursor, cells);
+    if (count < 0)
+        return cnn_error_set(error, CNN_INVALID, "%s: has no whole first line, so it is no rows.csv", path);
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++) {
+        const char *found = column < count ? cells[column] : "nothing";
+        if (strcmp(found, row_column_name((enum row_column)column)) != 0)
+            return cnn_error_set(error, CNN_INVALID,
+                                 "%s:1: column %d is \"%.60s\", expected \"%s\": not the rows of this version (schema "
+                                 "%d); use the version that wrote it, or run the study again",
+                                 path, column + 1, found, row_column_name((enum row_column)column), ROWS_SCHEMA);
+    }
+    if (count > ROW_COLUMN_COUNT)
+        return cnn_error_set(error, CNN_INVALID,
+                             "%s:1: has %d columns, expected %d: written by a later version; use that one", path, count,
+                             ROW_COLUMN_COUNT);
+    return CNN_OK;
+}
+
+static int check_row(const struct row *row, int count, const char *path, int line, struct cnn_error *error)
+{
+    if (count != ROW_COLUMN_COUNT)
+        return cnn_error_set(error, CNN_INVALID, "%s:%d: has %d cells, expected %d: was this file edited?", path, line,
+                             count, ROW_COLUMN_COUNT);
+    if (cnn_status_parse(row->cell[ROW_STATUS]) == CNN_STATUS_COUNT)
+        return cnn_error_set(error, CNN_INVALID, "%s:%d: \"%.40s\" is no status", path, line, row->cell[ROW_STATUS]);
+    return CNN_OK;
+}
+
+static struct row *grow(struct rows *rows, int *capacity)
+{
+    if (rows->count == *capacity) {
+        int larger = *capacity ? 2 * *capacity : 64;
+        struct row *list = realloc(rows->list, (size_t)larger * sizeof *list);
+        if (!list)
+            return NULL;
+        rows->list = list;
+        *capacity = larger;
+    }
+    return &rows->list[rows->count];
+}
+
+int rows_read(struct rows *out, const char *path, struct cnn_error *error)
+{
+    size_t size = 0;
+    *out = (struct rows){ .text = read_text(path, &size, error) };
+    if (!out->text)
+        return error->status;
+    struct cursor cursor = { out->text, 1 };
+    if (strncmp(cursor.at, "\xef\xbb\xbf", 3) == 0)
+        cursor.at += 3;
+    int capacity = 0, status = check_header(&cursor, path, error);
+    while (status == CNN_OK && *cursor.at) {
+        int line = cursor.line;
+        struct row *row = grow(out, &capacity);
+        int count = row ? read_line(&cursor, row->cell) : 0;
+        if (!row)
+            status = cnn_error_set(error, CNN_OOM, "%s: no memory for its rows", path);
+        else if ((out->torn = count < 0))
+            break;
+        else
+            status = check_row(row, count, path, line, error);
+        out->count += status == CNN_OK;
+    }
+    out->torn |= cursor.at < out->text + size; /* zeros at the end */
+    if (status != CNN_OK)
+        rows_free(out);
+    return status;
+}
+
+void rows_free(struct rows *rows)
+{
+    free(rows->list);
+    free(rows->text);
+    *rows = (struct rows){ 0 };
+}
+
+double row_number(const struct row *row, enum row_column column)
+{
+    char *end;
+    double value = strtod(row->cell[column], &end);
+    return *row->cell[column] && *end == '\0' && isfinite(value) ? value : NAN;
+}
+
+int64_t row_integer(const struct row *row, enum row_column column)
+{
+    char *end;
+    errno = 0;
+    int64_t value = strtoll(row->cell[column], &end, 10);
+    return *row->cell[column] && *end == '\0' && errno == 0 ? value : -1;
+}
+
+enum cnn_status row_status(const struct row *row)
+{
+    return cnn_status_parse(row->cell[ROW_STATUS]);
+}

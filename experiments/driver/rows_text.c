@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* A row as text: the names of the columns, and what stands in each. Quoted as RFC 4180 says; a number that is not there
+ * is an empty cell. */
+#include "experiments/driver/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[ROW_COLUMN_COUNT] = {
+    [ROW_STUDY] = "study",
+    [ROW_SERIES] = "series",
+    [ROW_LABEL] = "label",
+    [ROW_NETWORK] = "network",
+    [ROW_WIDTH] = "width",
+    [ROW_DEPTH] = "depth",
+    [ROW_IMAGE] = "image",
+    [ROW_BATCH] = "batch",
+    [ROW_THREADS] = "threads",
+    [ROW_PHASE] = "phase",
+    [ROW_STATUS] = "status",
+    [ROW_REASON] = "reason",
+    [ROW_SECONDS_PER_STEP] = "seconds_per_step",
+    [ROW_INTERVAL_LOW_SECONDS] = "interval_low_seconds",
+    [ROW_INTERVAL_HIGH_SECONDS] = "interval_high_seconds",
+    [ROW_IMAGES_PER_SECOND] = "images_per_second",
+    [ROW_USEFUL_GFLOP_PER_SECOND] = "useful_gflop_per_second",
+    [ROW_EXECUTED_GFLOP_PER_SECOND] = "executed_gflop_per_second",
+    [ROW_SECONDS_PER_EPOCH] = "seconds_per_epoch",
+    [ROW_TRAIN_LOSS] = "train_loss",
+    [ROW_TRAIN_ACCURACY] = "train_accuracy",
+    [ROW_TEST_LOSS] = "test_loss",
+    [ROW_TEST_ACCURACY] = "test_accuracy",
+    [ROW_EPOCHS] = "epochs",
+    [ROW_PARAMETERS] = "parameters",
+    [ROW_MACS_PER_IMAGE] = "macs_per_image",
+    [ROW_USEFUL_FLOP_PER_STEP] = "useful_flop_per_step",
+    [ROW_EXECUTED_FLOP_PER_STEP] = "executed_flop_per_step",
+    [ROW_BACKEND] = "backend",
+    [ROW_ALGORITHM] = "algorithm",
+    [ROW_CHOICES] = "choices",
+    [ROW_ISA] = "isa",
+    [ROW_PRECISION] = "precision",
+    [ROW_COPIES] = "copies",
+    [ROW_LAUNCH] = "launch",
+    [ROW_THREADS_ASKED] = "threads_asked",
+    [ROW_DEVICE_INDEX] = "device_index",
+    [ROW_DEVICE] = "device",
+    [ROW_CHANNELS] = "channels",
+    [ROW_CLASSES] = "classes",
+    [ROW_CONNECTIONS] = "connections",
+    [ROW_OUTPUT] = "output",
+    [ROW_LOSS] = "loss",
+    [ROW_INPUT_GRADIENT] = "input_gradient",
+    [ROW_DATA] = "data",
+    [ROW_TRAIN_IMAGES] = "train_images",
+    [ROW_TEST_IMAGES] = "test_images",
+    [ROW_RATE] = "rate",
+    [ROW_MOMENTUM] = "momentum",
+    [ROW_DECAY] = "decay",
+    [ROW_RATE_DECAY] = "rate_decay",
+    [ROW_SEED] = "seed",
+    [ROW_PARAMETERS_CHECKSUM] = "parameters_checksum",
+    [ROW_SAMPLES] = "samples",
+    [ROW_STEPS_PER_SAMPLE] = "steps_per_sample",
+    [ROW_STOP] = "stop",
+    [ROW_MEAN_SECONDS] = "mean_seconds",
+    [ROW_LOWER_QUARTILE_SECONDS] = "lower_quartile_seconds",
+    [ROW_UPPER_QUARTILE_SECONDS] = "upper_quartile_seconds",
+    [ROW_MINIMUM_SECONDS] = "minimum_seconds",
+    [ROW_SETUP_SECONDS] = "setup_seconds",
+    [ROW_COMPILE_SECONDS] = "compile_seconds",
+    [ROW_VERIFY_SECONDS] = "verify_seconds",
+    [ROW_WARMUP_SECONDS] = "warmup_seconds",
+    [ROW_VERIFIED_ERROR_OVER_BOUND] = "verified_error_over_bound",
+    [ROW_PLANNED_BYTES] = "planned_bytes",
+    [ROW_PEAK_BYTES] = "peak_bytes",
+    [ROW_MACHINE] = "machine",
+    [ROW_BUILD] = "build",
+    [ROW_STARTED] = "started",
+    [ROW_KEY] = "key",
+    [ROW_SCHEMA] = "schema",
+};
+
+const char *row_column_name(enum row_column column)
+{
+    return names[column];
+}
+
+/* The cells of a row on their way; one that is NULL is empty, `failed` says that memory ran out. */
+struct cells {
+    char *text[ROW_COLUMN_COUNT];
+    bool failed;
+};
+
+static void put(struct cells *cells, enum row_column column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void put(struct cells *cells, enum row_column column, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (vasprintf(&cells->text[column], format, list) < 0) {
+        cells->text[column] = NULL;
+        cells->failed = true;
+    }
+    va_end(list);
+}
+
+static void put_number(struct cells *cells, enum row_column column, double value)
+{
+    if (isfinite(value))
+        put(cells, column, "%.9g", value);
+}
+
+/* -1: not there. */
+static void put_count(struct cells *cells, enum row_column column, int64_t value)
+{
+    if (value >= 0)
+        put(cells, column, "%" PRId64, value);
+}
+
+static void put_connections(struct cells *cells, const struct cnn_network_spec *spec)
+{
+    const struct cnn_connection_spec *all = &spec->connections.all;
+    if (spec->connections.paper)
+        put(cells, ROW_CONNECTIONS, "paper");
+    else if (all->kind == CNN_CONNECT_FAN_IN)
+        put(cells, ROW_CONNECTIONS, "fan-in %d", all->fan_in);
+    else if (all->kind == CNN_CONNECT_DENSITY)
+        put(cells, ROW_CONNECTIONS, "density %g", all->density);
+    else
+        put(cells, ROW_CONNECTIONS, "%s", cnn_connection_kind_name(all->kind));
+}
+
+/* "conv_forward=mine full_forward@4=gemm": the operation, of one layer where a number follows. */
+static void put_choices(struct cells *cells, const struct point *point)
+{
+    char text[POINT_CHOICES_MAX * 80] = "";
+    size_t used = 0;
+    for (int i = 0; i < point->choice_count; i++) {
+        const struct point_choice *choice = &point->choices[i];
+        char layer[16] = "";
+        if (choice->layer >= 0)
+            snprintf(layer, sizeof layer, "@%d", choice->layer);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s=%s", i ? " " : "",
+                                 cnn_operation_kind_name(choice->kind), layer, choice->algorithm);
+    }
+    put(cells, ROW_CHOICES, "%s", text);
+}
+
+static void put_network(struct cells *cells, const struct point *point, const struct cnn_network *network)
+{
+    const struct cnn_network_spec *spec = &point->spec;
+    put(cells, ROW_NETWORK, "%s", spec->name);
+    put_count(cells, ROW_WIDTH, spec->width);
+    put_count(cells, ROW_DEPTH, spec->depth);
+    put_count(cells, ROW_IMAGE, spec->image);
+    put_count(cells, ROW_CHANNELS, spec->channels);
+    put_count(cells, ROW_CLASSES, spec->classes);
+    put_connections(cells, spec);
+    if (spec->layer_count > 0)
+        put(cells, ROW_OUTPUT, "%s", cnn_activation_name(spec->layers[spec->layer_count - 1].activation));
+    put(cells, ROW_LOSS, "%s", cnn_loss_name(spec->loss));
+    put(cells, ROW_INPUT_GRADIENT, "%s", spec->input_gradient ? "true" : "false");
+    put(cells, ROW_SEED, "%" PRIu64, spec->seed);
+    if (network) {
+        put_count(cells, ROW_PARAMETERS, network->parameters);
+        put_count(cells, ROW_MACS_PER_IMAGE, network->macs);
+    }
+}
+
+static void put_point(struct cells *cells, const struct point *point)
+{
+    char key[2048];
+    put(cells, ROW_SERIES, "%s", point->series);
+    put(cells, ROW_LABEL, "%s", point->label);
+    put_count(cells, ROW_BATCH, point->batch);
+    put(cells, ROW_PHASE, "%s", point_phase_name(point->phase));
+    put(cells, ROW_BACKEND, "%s", point->backend);
+    put(cells, ROW_ALGORITHM, "%s", point->algorithm);
+    put_choices(cells, point);
+    put(cells, ROW_PRECISION, "%s", cnn_precision_name(point->precision));
+    put(cells, ROW_COPIES, "%s", cnn_copies_name(point->copies));
+    put(cells, ROW_LAUNCH, "%s", cnn_launch_name(point->launch));
+    put_count(cells, ROW_THREADS_ASKED, point->threads);
+    put_count(cells, ROW_DEVICE_INDEX, point->device);
+    put(cells, ROW_DATA, "%s", point->data);
+    put_number(cells, ROW_RATE, point->rates.rate);
+    put_number(cells, ROW_MOMENTUM, point->rates.momentum);
+    put_number(cells, ROW_DECAY, point->rates.decay);
+    if (point->phase == POINT_ACCURACY)
+        put_number(cells, ROW_RATE_DECAY, point->rate_decay);
+    point_key(point, key, sizeof key);
+    put(cells, ROW_KEY, "%s", key);
+}
+
+static void put_times(struct cells *cells, const struct point *point, const struct result *result)
+{
+    double seconds = result->median;
+    put_number(cells, ROW_SECONDS_PER_STEP, seconds);
+    put_number(cells, ROW_INTERVAL_LOW_SECONDS, result->low);
+    put_number(cells, ROW_INTERVAL_HIGH_SECONDS, result->high);
+    put_number(cells, ROW_IMAGES_PER_SECOND, point->batch / seconds);
+    put_number(cells, ROW_USEFUL_GFLOP_PER_SECOND, result->flops_useful / seconds * 1e-9);
+    put_number(cells, ROW_EXECUTED_GFLOP_PER_SECOND, result->flops_executed / seconds * 1e-9);
+    put_number(cells, ROW_MEAN_SECONDS, result->mean);
+    put_number(cells, ROW_LOWER_QUARTILE_SECONDS, result->q1);
+    put_number(cells, ROW_UPPER_QUARTILE_SECONDS, result->q3);
+    put_number(cells, ROW_MINIMUM_SECONDS, result->min);
+}
+
+static void put_accuracy(struct cells *cells, const struct result *result)
+{
+    put_number(cells, ROW_SECONDS_PER_EPOCH, result->median);
+    if (result->train_images > 0)
+        put_number(cells, ROW_IMAGES_PER_SECOND, (double)result->train_images / result->median);
+    put_count(cells, ROW_TRAIN_IMAGES, result->train_images);
+    put_count(cells, ROW_TEST_IMAGES, result->test_images);
+    put_count(cells, ROW_EPOCHS, result->epochs);
+    /* the figures of a run that broke off are those of epochs.csv, not of the point */
+    if (result->epochs > 0 && (result->status == CNN_OK || result->status == CNN_UNSTABLE)) {
+        const struct epoch_result *last = &result->epoch[result->epochs - 1];
+        put_number(cells, ROW_TRAIN_LOSS, last->train_loss);
+        put_number(cells, ROW_TRAIN_ACCURACY, last->train_accuracy);
+        put_number(cells, ROW_TEST_LOSS, last->test_loss);
+        put_number(cells, ROW_TEST_ACCURACY, last->test_accuracy);
+    }
+}
+
+static void put_result(struct cells *cells, const struct point *point, const struct result *result)
+{
+    put(cells, ROW_STATUS, "%s", cnn_status_word(result->status));
+    put(cells, ROW_REASON, "%s", result->reason);
+    put_count(cells, ROW_THREADS, result->threads);
+    put(cells, ROW_ISA, "%s", *result->isa ? result->isa : point->isa);
+    put(cells, ROW_DEVICE, "%s", result->device);
+    if (result->parameters_checksum)
+        put(cells, ROW_PARAMETERS_CHECKSUM, "%016" PRIx64, result->parameters_checksum);
+    put_count(cells, ROW_SAMPLES, result->samples);
+    put_count(cells, ROW_STEPS_PER_SAMPLE, result->steps_per_sample);
+    put(cells, ROW_STOP, "%s", result->stop);
+    put_number(cells, ROW_USEFUL_FLOP_PER_STEP, result->flops_useful);
+    put_number(cells, ROW_EXECUTED_FLOP_PER_STEP, result->flops_executed);
+    put_number(cells, ROW_SETUP_SECONDS, result->setup_seconds);
+    put_number(cells, ROW_COMPILE_SECONDS, result->compile_seconds);
+    put_number(cells, ROW_VERIFY_SECONDS, result->verify_seconds);
+    put_number(cells, ROW_WARMUP_SECONDS, result->warmup_seconds);
+    put_number(cells, ROW_VERIFIED_ERROR_OVER_BOUND, result->verified_error);
+    put_count(cells, ROW_PLANNED_BYTES, result->plan_bytes);
+    put_count(cells, ROW_PEAK_BYTES, result->peak_bytes);
+    if (point->phase == POINT_ACCURACY)
+        put_accuracy(cells, result);
+    else
+        put_times(cells, point, result);
+}
+
+static void print_cell(FILE *out, const char *text)
+{
+    if (!text)
+        return;
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* NULL without memory. */
+static char *print_line(const char *const *cells)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++) {
+        if (column > 0)
+            fputc(',', out);
+        print_cell(out, cells[column]);
+    }
+    fputc('\n', out);
+    if (ferror(out) | fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+char *rows_header_text(void)
+{
+    return print_line(names);
+}
+
+char *rows_row_text(const struct row_context *context, const struct point *point, const struct cnn_network *network,
+                    const struct result *result)
+{
+    struct cells cells = { { NULL }, false };
+    put(&cells, ROW_STUDY, "%s", context->study);
+    put(&cells, ROW_MACHINE, "%s", context->machine);
+    put(&cells, ROW_BUILD, "%s", context->build);
+    put(&cells, ROW_STARTED, "%s", context->started);
+    put(&cells, ROW_SCHEMA, "%d", ROWS_SCHEMA);
+    put_network(&cells, point, network);
+    put_point(&cells, point);
+    put_result(&cells, point, result);
+    char *text = cells.failed ? NULL : print_line((const char *const *)cells.text);
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++)
+        free(cells.text[column]);
+    return text;
+}
