@@ -14,6 +14,9 @@ extern "C" {
 #define CNN_SPEC_LAYERS_MAX 64 /* layers written out; depth may repeat them far beyond */
 #define CNN_DEPTH_MAX 1024
 #define CNN_SIDE_MAX 65536
+#define CNN_LAYERS_MAX 4096                      /* built layers, depth included */
+#define CNN_TABLE_ENTRIES_MAX ((int64_t)1 << 26) /* int32 entries of all connection tables: 256 MiB */
+#define CNN_TABLE_CELLS_MAX ((int64_t)1 << 31)   /* input maps x output maps of a table drawn by density */
 
 struct cnn_connection_spec {
     enum cnn_connection_kind kind;
@@ -33,6 +36,7 @@ struct cnn_layer_spec {
     enum cnn_activation activation;
     struct cnn_connection_spec connections;
     enum cnn_repeat repeat;
+    bool fixed; /* width does not multiply this layer: the 100 units of `large`, as its peers keep them */
 };
 
 /* `connections` of the whole network, over what its layers say: the paper's tables, all full, or one random kind for

@@ -63,7 +63,7 @@ struct cnn_tensor {
     int first, last; /* lifetime: first and last operation that touches it, over all phases; -1: never */
 };
 
-#define CNN_OPERATION_TENSORS 4
+#define CNN_OPERATION_TENSORS 4 /* at most 3 are used: a list always ends in -1 */
 
 struct cnn_operation {
     enum cnn_operation_kind kind;
@@ -72,9 +72,10 @@ struct cnn_operation {
     int reads[CNN_OPERATION_TENSORS]; /* tensor numbers, -1 behind the last */
     int writes[CNN_OPERATION_TENSORS];
     int64_t flops, flops_dense; /* of one image: 2 * MACs of connected pairs, and of all pairs; 0 for others */
-    int64_t other_flops;        /* of one image: bias, activation, pooling, loss, update; never in FLOP/s */
+    int64_t other_flops; /* of one image: bias, activation, pooling, loss; of an update: per step. Never in FLOP/s */
     int64_t bytes_per_image, bytes_fixed; /* each tensor once, fp32 */
-    bool fuses_with_previous;             /* may legally run in one kernel with the operation before it in its phase */
+    bool fuses_with_previous; /* reads what the operation before it in each of its phases wrote, image by image (an
+                                 update: weight by weight), so that both may run in one kernel */
 };
 
 struct cnn_operations {
@@ -82,7 +83,8 @@ struct cnn_operations {
     struct cnn_operation
         *list; /* in an order in which they may run; update order = order in which gradients are ready */
     struct cnn_tensor *tensors;
-    /* Bytes of a batch per image, the lower bound that lifetimes allow when dead tensors give up their place: */
+    /* Bytes of a batch per image, the lower bound that lifetimes allow when dead tensors give up their place and
+     * activations run in place: */
     int64_t peak_bytes_per_image[3]; /* train, classify, evaluate: activations, gradients and the input together */
 };
 
