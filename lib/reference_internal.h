@@ -13,8 +13,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#define CNN_U 5.9604644775390625e-8                  /* 2^-24, unit roundoff of fp32 */
-#define CNN_FLUSHED 1.1754943508222875e-38           /* 2^-126: what flush-to-zero may lose of one term */
+#define CNN_U 5.9604644775390625e-8 /* 2^-24, unit roundoff of fp32 */
+#define CNN_FLUSHED 0x1p-120        /* what flush-to-zero or the edge of an exponential may lose of one term */
 #define CNN_CHAIN(h) (CNN_U * (4.0 + 6.0 * sqrt(h))) /* relative to sum|terms| */
 
 /* Values and what an fp32 computation may differ by; same shape. */
