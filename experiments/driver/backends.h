@@ -5,6 +5,20 @@
 
 #include "lib/backend.h"
 
+/* A backend that exists somewhere, in this build or not. */
+struct backend_entry {
+    const char *name, *label;          /* as in struct cnn_backend */
+    const struct cnn_backend *backend; /* NULL: not in this build */
+    const char *missing;               /* then: why, and what to do; one sentence without the name */
+    bool threads, isa, launch;         /* which of these axes make a difference to it */
+};
+
+/* All of them; the last one has a NULL name. */
+const struct backend_entry *backend_entries(void);
+
+/* NULL for a word that is no backend. */
+const struct backend_entry *backend_entry(const char *name);
+
 /* The backends of this build, NULL-terminated. */
 const struct cnn_backend *const *backends(void);
 

@@ -50,6 +50,7 @@ struct study_series {
     char backend[16];
     char algorithm[32];
     bool required; /* unavailable is a failure */
+    bool left_out; /* no points: the user asked for other backends */
     struct study_values fixed[STUDY_AXIS_COUNT];
     struct point_choice choices[POINT_CHOICES_MAX];
     int choice_count;
@@ -128,8 +129,8 @@ int study_read_text(struct study *out, const char *path, const char *text, struc
 /* Overrides one key: "width=1,2,4", "image=32..104 step 8", "epochs=2". Any top-level key that is no list of groups. */
 int study_set(struct study *study, const char *assignment, struct cnn_error *error);
 
-/* Keeps the series of these backends and makes them required. CNN_INVALID where none is left. */
-int study_keep_backend(struct study *study, const char *backend, struct cnn_error *error);
+/* Leaves out the series of all other backends and makes these required. CNN_INVALID where none is left. */
+int study_keep_backends(struct study *study, const char *const *names, int count, struct cnn_error *error);
 
 /* All points, without repetition: axes that a backend does not take (threads for one thread, say) do not multiply its
  * points. Points that cannot exist are in the list; building them says why. The caller frees *out. */
@@ -140,6 +141,10 @@ void study_free(struct study *study); /* a zeroed study is fine */
 /* "network", "width", ...; and back, STUDY_AXIS_COUNT where it is none. */
 const char *study_axis_name(enum study_axis axis);
 enum study_axis study_axis_parse(const char *word);
+
+/* "paper", "full", "fan-in 8", "density 0.2": the connections of a whole network as text, and back. */
+void study_connections_text(const struct cnn_network_connections *connections, char out[STUDY_WORD]);
+int study_connections_parse(struct cnn_network_connections *out, const char *text, struct cnn_error *error);
 
 /* The value of an axis at a point, as a study would write it. */
 void study_axis_of_point(enum study_axis axis, const struct point *point, char out[STUDY_WORD]);

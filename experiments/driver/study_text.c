@@ -33,7 +33,7 @@ int study_text_fail(const struct study_text *text, int line, struct cnn_error *e
     if (text->anonymous)
         return cnn_error_set(error, CNN_INVALID, "%s: %s", text->files[0], sentence);
     if (line < 1 || text->line_count == 0)
-        return cnn_error_set(error, CNN_INVALID, "%s:1: %s", text->files[0], sentence);
+        return cnn_error_set(error, CNN_INVALID, "%s: %s", text->files[0], sentence);
     const struct study_line *from = &text->lines[line <= text->line_count ? line - 1 : text->line_count - 1];
     return cnn_error_set(error, CNN_INVALID, "%s:%d: %s", text->files[from->file], from->line, sentence);
 }

@@ -27,7 +27,8 @@ struct study_text {
 int study_text_load(struct study_text *out, const char *path, const char *text, struct cnn_error *error);
 void study_text_free(struct study_text *text);
 
-/* Sets CNN_INVALID with "file:line: " before the sentence; `line` counts in text, from 1. */
+/* Sets CNN_INVALID with "file:line: " before the sentence; `line` counts in text, from 1; 0: the
+ * file as a whole. */
 int study_text_fail(const struct study_text *text, int line, struct cnn_error *error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
