@@ -4,7 +4,6 @@
 base = ARG1
 folder = ARG0
 while (strlen(folder) && folder[strlen(folder):*] ne '/') { folder = folder[1:strlen(folder) - 1] }
-set format y '%g×'
 extras = '1 with lines linecolor rgb "#404040" linewidth 1.0 dashtype 3 notitle, '
 load base.'.set'
 do for [i = 1:claims] {

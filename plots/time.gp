@@ -3,6 +3,5 @@
 base = ARG1
 folder = ARG0
 while (strlen(folder) && folder[strlen(folder):*] ne '/') { folder = folder[1:strlen(folder) - 1] }
-set format y '%.0s %cs'
 extras = ''
 load folder.'common.gp'

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Training runs as points: test error or training loss against epochs, or against the seconds that training took. */
+#include "experiments/driver/charts_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_TEXT 1024
+#define PATH_TEXT 4096
+
+/* Columns of epochs.csv that are used here. */
+enum epoch_column {
+    EPOCH_ROW,
+    EPOCH_NUMBER,
+    EPOCH_TRAIN_LOSS,
+    EPOCH_TEST_ACCURACY,
+    EPOCH_TRAIN_SECONDS,
+    EPOCH_COLUMNS
+};
+
+static const char *const column_names[EPOCH_COLUMNS] = { "row", "epoch", "train_loss", "test_accuracy",
+                                                         "train_seconds" };
+
+/* The next cell of a line without quotes; NULL after the last. */
+static char *next_cell(char **at)
+{
+    return *at ? strsep(at, ",\n") : NULL;
+}
+
+/* Finds the columns by their names. */
+static bool read_header(FILE *file, int place[EPOCH_COLUMNS])
+{
+    char line[LINE_TEXT], *at = line, *cell;
+    int found = 0;
+    if (!fgets(line, sizeof line, file))
+        return false;
+    for (int i = 0; (cell = next_cell(&at)); i++)
+        for (int column = 0; column < EPOCH_COLUMNS; column++)
+            if (strcmp(cell, column_names[column]) == 0) {
+                place[column] = i;
+                found++;
+            }
+    return found == EPOCH_COLUMNS;
+}
+
+/* The columns of a line as numbers; NAN for an empty cell. False at the end, or at a line cut short. */
+static bool read_epoch(FILE *file, const int place[EPOCH_COLUMNS], double value[EPOCH_COLUMNS])
+{
+    char line[LINE_TEXT], *at = line, *cell;
+    int found = 0;
+    if (!fgets(line, sizeof line, file) || !strchr(line, '\n'))
+        return false;
+    for (int i = 0; (cell = next_cell(&at)); i++)
+        for (int column = 0; column < EPOCH_COLUMNS; column++)
+            if (place[column] == i) {
+                value[column] = *cell ? strtod(cell, NULL) : NAN;
+                found++;
+            }
+    return found == EPOCH_COLUMNS;
+}
+
+static bool in_figure(const struct chart_figure *figure, int row)
+{
+    for (int i = 0; i < figure->row_count; i++)
+        if (figure->row[i] == row)
+            return true;
+    return false;
+}
+
+static bool add_point(struct chart_plot *plot, const struct chart_point *point, size_t *room)
+{
+    if ((size_t)plot->point_count == *room) {
+        *room = *room ? 2 * *room : 64;
+        struct chart_point *more = realloc(plot->point, *room * sizeof *more);
+        if (!more)
+            return false;
+        plot->point = more;
+    }
+    plot->point[plot->point_count++] = *point;
+    return true;
+}
+
+/* Seconds add up over the epochs of a row, which stand together in the file. */
+static int read_points(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
+                       const char *kind, bool over_seconds, FILE *file)
+{
+    int place[EPOCH_COLUMNS];
+    double value[EPOCH_COLUMNS], seconds = 0;
+    int last = -1;
+    size_t room = 0;
+    if (!read_header(file, place))
+        return CNN_INVALID;
+    while (read_epoch(file, place, value)) {
+        int row = (int)value[EPOCH_ROW] - 1;
+        seconds = (row == last ? seconds : 0) + value[EPOCH_TRAIN_SECONDS];
+        last = row;
+        if (row < 0 || row >= run->rows.count || !in_figure(figure, row))
+            continue;
+        bool accuracy = strcmp(kind, "accuracy") == 0;
+        double y = accuracy ? 100 * (1 - value[EPOCH_TEST_ACCURACY]) : value[EPOCH_TRAIN_LOSS];
+        struct chart_point point = { .series = run->series_of[row], .y = y, .low = y, .high = y };
+        point.x = over_seconds ? seconds : value[EPOCH_NUMBER];
+        snprintf(point.text, sizeof point.text, "%.6g", point.x);
+        snprintf(point.status, sizeof point.status, "%s", isfinite(y) ? "ok" : "error");
+        if (isfinite(point.x) && !add_point(plot, &point, &room))
+            return CNN_OOM;
+    }
+    return CNN_OK;
+}
+
+/* A training run without any epoch still belongs to its figure, to be named below it. */
+static int add_absent(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
+{
+    size_t room = (size_t)plot->point_count + (size_t)figure->row_count;
+    struct chart_point *more = realloc(plot->point, (room + 1) * sizeof *more);
+    if (!more)
+        return CNN_OOM;
+    plot->point = more;
+    for (int i = 0; i < figure->row_count; i++) {
+        const struct row *row = &run->rows.list[figure->row[i]];
+        int series = run->series_of[figure->row[i]];
+        bool there = false;
+        for (int p = 0; p < plot->point_count; p++)
+            there = there || plot->point[p].series == series;
+        if (there)
+            continue;
+        struct chart_point *point = &plot->point[plot->point_count++];
+        *point = (struct chart_point){ .series = series, .x = 1, .y = NAN, .low = NAN, .high = NAN };
+        snprintf(point->status, sizeof point->status, "%s", row->cell[ROW_STATUS]);
+    }
+    return CNN_OK;
+}
+
+static void set_words(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
+                      const char *kind, bool over_seconds)
+{
+    bool accuracy = strcmp(kind, "accuracy") == 0;
+    *plot = (struct chart_plot){ .script = accuracy ? "accuracy.gp" : "loss.gp",
+                                 .xname = over_seconds ? "seconds" : "epoch",
+                                 .yname = accuracy ? "test_error_percent" : "train_loss",
+                                 .unit = accuracy ? "%" : "" };
+    chart_titles(plot, run, figure, kind);
+    size_t used = strlen(plot->name);
+    snprintf(plot->name + used, sizeof plot->name - used, "-%s", over_seconds ? "seconds" : "epochs");
+    snprintf(plot->xlabel, sizeof plot->xlabel, "%s", over_seconds ? "seconds of training" : "epochs");
+    snprintf(plot->ylabel, sizeof plot->ylabel, "%s", accuracy ? "test error" : "training loss");
+}
+
+int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
+                      const char *kind, bool over_seconds, struct cnn_error *error)
+{
+    char path[PATH_TEXT];
+    const struct row *first = &run->rows.list[figure->row[0]];
+    set_words(out, run, figure, kind, over_seconds);
+    snprintf(path, sizeof path, "%s/epochs.csv", run->folder);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no %s", out->name, path);
+    int status = read_points(out, run, figure, kind, over_seconds, file);
+    fclose(file);
+    if (status == CNN_INVALID)
+        return cnn_error_set(error, CNN_INVALID,
+                             "%s: expected a header with row, epoch, train_loss, test_accuracy and "
+                             "train_seconds",
+                             path);
+    if (status != CNN_OK || add_absent(out, run, figure))
+        return cnn_error_set(error, CNN_OOM, "charts: no memory for the epochs of %s", out->name);
+    chart_caption(out, "Machine %s, %.10s. Data %s: %s training and %s test images; batch %s, seed %s; one run each.",
+                  first->cell[ROW_MACHINE], first->cell[ROW_STARTED], first->cell[ROW_DATA],
+                  first->cell[ROW_TRAIN_IMAGES], first->cell[ROW_TEST_IMAGES], first->cell[ROW_BATCH],
+                  first->cell[ROW_SEED]);
+    return chart_plot_finish(out, run, error);
+}

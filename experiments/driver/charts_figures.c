@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Which figures a run's rows make. A row lies in a space of axes; a figure is a cut through it along one axis. */
+#include "experiments/driver/charts_parts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order in which an axis is preferred below a figure: sizes first. */
+const struct chart_axis chart_axes[] = {
+    { ROW_WIDTH, "width", "width (multiple of the network's maps and units)", true },
+    { ROW_DEPTH, "depth", "depth (times the repeated block)", true },
+    { ROW_IMAGE, "image", "image side (pixels)", true },
+    { ROW_BATCH, "batch", "batch (images per step)", true },
+    { ROW_THREADS_ASKED, "threads", "threads", true },
+    { ROW_NETWORK, "network", "network", false },
+    { ROW_CONNECTIONS, "connections", "connections", false },
+    { ROW_PRECISION, "precision", "precision", false },
+    { ROW_ISA, "isa", "instruction set", false },
+    { ROW_COPIES, "copies", "copies", false },
+    { ROW_LAUNCH, "launch", "launch", false },
+};
+const int chart_axis_count = sizeof chart_axes / sizeof *chart_axes;
+
+/* The rows of one phase on their way into figures. */
+struct choice {
+    const struct chart_run *run;
+    const char *phase;
+    bool varies[sizeof chart_axes / sizeof *chart_axes];
+    bool *drawn; /* of each row */
+    struct chart_figures *figures;
+};
+
+static const char *cell(const struct choice *choice, int row, int axis)
+{
+    return choice->run->rows.list[row].cell[chart_axes[axis].column];
+}
+
+bool chart_cell_any(const struct chart_axis *axis, const struct row *row)
+{
+    const char *text = row->cell[axis->column];
+    return *text == '\0' || (axis->column == ROW_THREADS_ASKED && strcmp(text, "0") == 0);
+}
+
+static bool any(const struct choice *choice, int row, int axis)
+{
+    return chart_cell_any(&chart_axes[axis], &choice->run->rows.list[row]);
+}
+
+static bool in_phase(const struct choice *choice, int row)
+{
+    return strcmp(choice->run->rows.list[row].cell[ROW_PHASE], choice->phase) == 0;
+}
+
+/* An axis varies if some series has two of its values: what a series fixes for itself is no axis. */
+static int find_varying(struct choice *choice)
+{
+    const struct chart_run *run = choice->run;
+    int *first = malloc(((size_t)run->series_count + 1) * sizeof *first);
+    if (!first)
+        return CNN_OOM;
+    for (int axis = 0; axis < chart_axis_count; axis++) {
+        for (int i = 0; i < run->series_count; i++)
+            first[i] = -1;
+        for (int row = 0; row < run->rows.count && !choice->varies[axis]; row++) {
+            int *seen = &first[run->series_of[row]];
+            if (!in_phase(choice, row) || any(choice, row, axis))
+                continue;
+            if (*seen < 0)
+                *seen = row;
+            choice->varies[axis] = strcmp(cell(choice, *seen, axis), cell(choice, row, axis)) != 0;
+        }
+    }
+    free(first);
+    return CNN_OK;
+}
+
+/* True if the two rows agree in every varying axis but `along` (-1: in all). */
+static bool same_cut(const struct choice *choice, int a, int b, int along)
+{
+    for (int axis = 0; axis < chart_axis_count; axis++)
+        if (choice->varies[axis] && axis != along && !any(choice, a, axis) && !any(choice, b, axis) &&
+            strcmp(cell(choice, a, axis), cell(choice, b, axis)))
+            return false;
+    return true;
+}
+
+static bool is_whole(const struct choice *choice, int row, int along)
+{
+    for (int axis = 0; axis < chart_axis_count; axis++)
+        if (choice->varies[axis] && axis != along && any(choice, row, axis))
+            return false;
+    return true;
+}
+
+static void append(char *text, size_t size, const char *separator, const char *name, const char *value)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s%s", used ? separator : "", name, value);
+}
+
+/* Letters, digits and dots of a value; the rest becomes '-'. */
+static void append_to_name(char *text, size_t size, const char *name, const char *value)
+{
+    char word[CHART_WORD];
+    snprintf(word, sizeof word, "%s", value);
+    for (char *c = word; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '.')
+            *c = '-';
+    append(text, size, "-", name, "");
+    append(text, size, "-", "", word);
+}
+
+/* What all rows of a figure share, in words; what tells it from other cuts. */
+static void describe(const struct choice *choice, struct chart_figure *figure, int along)
+{
+    if (along >= 0) /* else the kind of the figure says enough */
+        snprintf(figure->suffix, sizeof figure->suffix, "%s-%s", choice->phase, chart_axes[along].name);
+    for (int axis = 0; axis < chart_axis_count; axis++) {
+        int shown = -1;
+        bool shared = axis != along && chart_axes[axis].column != ROW_ISA;
+        for (int i = 0; i < figure->row_count && shared; i++) {
+            int row = figure->row[i];
+            if (any(choice, row, axis))
+                shared = chart_axes[axis].column != ROW_THREADS_ASKED; /* other threads than the rest */
+            else if (shown < 0)
+                shown = row;
+            else
+                shared = strcmp(cell(choice, shown, axis), cell(choice, row, axis)) == 0;
+        }
+        char name[CHART_WORD] = "";
+        if (axis != along && choice->varies[axis] && shown >= 0) {
+            append_to_name(figure->suffix, sizeof figure->suffix, chart_axes[axis].name, cell(choice, shown, axis));
+        }
+        if (!shared || shown < 0)
+            continue;
+        if (chart_axes[axis].column != ROW_NETWORK && chart_axes[axis].column != ROW_PRECISION)
+            snprintf(name, sizeof name, "%s ", chart_axes[axis].name);
+        append(figure->common, sizeof figure->common, ", ", name, cell(choice, shown, axis));
+    }
+}
+
+/* Appends the figure of all rows in the same cut as `like`. */
+static int add_figure(struct choice *choice, int like, int along)
+{
+    struct chart_figures *figures = choice->figures;
+    if (figures->count == CHART_FIGURES_MAX) {
+        figures->more = true;
+        return CNN_OK;
+    }
+    int count = choice->run->rows.count;
+    struct chart_figure *figure = &figures->list[figures->count];
+    *figure = (struct chart_figure){ .phase = choice->phase, .axis = &chart_axes[along < 0 ? 0 : along] };
+    figure->row = malloc((size_t)count * sizeof *figure->row);
+    if (!figure->row)
+        return CNN_OOM;
+    figures->count++;
+    for (int row = 0; row < count; row++)
+        if (in_phase(choice, row) && same_cut(choice, like, row, along))
+            figure->row[figure->row_count++] = row;
+    describe(choice, figure, along);
+    return CNN_OK;
+}
+
+/* Marks the rows in the cut of `like` as seen; returns whether they are worth a figure: two values along the axis, and
+ * some row that no figure shows yet. */
+static bool visit_cut(struct choice *choice, bool *seen, int like, int along)
+{
+    bool line = false, fresh = false;
+    int first = -1;
+    for (int row = 0; row < choice->run->rows.count; row++) {
+        if (!in_phase(choice, row) || !same_cut(choice, like, row, along))
+            continue;
+        seen[row] = seen[row] || is_whole(choice, row, along);
+        fresh = fresh || !choice->drawn[row];
+        if (any(choice, row, along))
+            continue;
+        if (first < 0)
+            first = row;
+        line = line || strcmp(cell(choice, first, along), cell(choice, row, along)) != 0;
+    }
+    return line && fresh;
+}
+
+static int add_cuts(struct choice *choice, int along)
+{
+    int count = choice->run->rows.count;
+    bool *seen = calloc((size_t)count + 1, sizeof *seen);
+    bool *now = malloc(((size_t)count + 1) * sizeof *now); /* drawn along this axis */
+    int status = seen && now ? CNN_OK : CNN_OOM;
+    if (now)
+        memcpy(now, choice->drawn, (size_t)count * sizeof *now);
+    for (int row = 0; row < count && status == CNN_OK; row++) {
+        if (!in_phase(choice, row) || seen[row] || !is_whole(choice, row, along) ||
+            !visit_cut(choice, seen, row, along))
+            continue;
+        status = add_figure(choice, row, along);
+        for (int other = 0; other < count; other++)
+            now[other] = now[other] || (in_phase(choice, other) && same_cut(choice, row, other, along));
+    }
+    if (status == CNN_OK)
+        memcpy(choice->drawn, now, (size_t)count * sizeof *now);
+    free(seen);
+    free(now);
+    return status;
+}
+
+/* A figure for each cut that none shows yet. `along` -1: rows of a figure agree in every axis. */
+static int add_rest(struct choice *choice, int along)
+{
+    int count = choice->run->rows.count;
+    for (int row = 0; row < count; row++) {
+        if (!in_phase(choice, row) || choice->drawn[row] || !is_whole(choice, row, -1))
+            continue;
+        if (add_figure(choice, row, along))
+            return CNN_OOM;
+        for (int other = 0; other < count; other++)
+            if (in_phase(choice, other) && same_cut(choice, row, other, along))
+                choice->drawn[other] = true;
+    }
+    return CNN_OK;
+}
+
+/* Lines over each varying axis in turn; points beside which no other lies come last. */
+static int add_all(struct choice *choice)
+{
+    int status = CNN_OK, first = 0;
+    for (int axis = chart_axis_count - 1; axis >= 0; axis--)
+        if (choice->varies[axis])
+            first = axis;
+    for (int axis = 0; axis < chart_axis_count && status == CNN_OK; axis++)
+        if (choice->varies[axis])
+            status = add_cuts(choice, axis);
+    return status == CNN_OK ? add_rest(choice, first) : status;
+}
+
+int chart_figures_choose(struct chart_figures *out, const struct chart_run *run, const char *phase,
+                         struct cnn_error *error)
+{
+    *out = (struct chart_figures){ 0 };
+    struct choice choice = { .run = run, .phase = phase, .figures = out };
+    choice.drawn = calloc((size_t)run->rows.count + 1, sizeof *choice.drawn);
+    int status = choice.drawn ? find_varying(&choice) : CNN_OOM;
+    if (status == CNN_OK) /* epochs lie below the figures of training runs, so every axis tells those apart */
+        status = strcmp(phase, "accuracy") == 0 ? add_rest(&choice, -1) : add_all(&choice);
+    free(choice.drawn);
+    if (status == CNN_OK)
+        return CNN_OK;
+    chart_figures_free(out);
+    return cnn_error_set(error, CNN_OOM, "charts: no memory for %d rows", run->rows.count);
+}
+
+void chart_figures_free(struct chart_figures *figures)
+{
+    for (int i = 0; i < figures->count; i++)
+        free(figures->list[i].row);
+    *figures = (struct chart_figures){ 0 };
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the charts share: a run as it is drawn, the figures chosen from its rows, and one plot with its
+ * points. */
+#ifndef DRIVER_CHARTS_PARTS_H
+#define DRIVER_CHARTS_PARTS_H
+
+#include "experiments/driver/rows.h"
+#include "experiments/driver/study.h"
+
+#define CHART_FIGURES_MAX 12 /* of one phase; a larger study is told so */
+#define CHART_WORD 64
+#define CHART_TEXT 512
+
+struct chart_series {
+    const char *id, *label; /* of the rows or the study */
+};
+
+/* The rows of a run and what its study says about them. */
+struct chart_run {
+    const char *folder;
+    struct rows rows;
+    struct study study;
+    bool has_study;
+    struct chart_series *series; /* in the study's order, then as rows name them */
+    int series_count;
+    int base;       /* place in `series` */
+    int *series_of; /* of each row: place in `series` */
+    FILE *log;      /* NULL: silent */
+};
+
+/* Column of an axis that figures may have below, its words and its kind. */
+struct chart_axis {
+    enum row_column column;
+    const char *name;  /* in file names and CSV */
+    const char *label; /* below the figure */
+    bool number;
+};
+
+extern const struct chart_axis chart_axes[];
+extern const int chart_axis_count;
+
+/* Some rows of one phase that make one figure: they differ in series and in this axis alone. */
+struct chart_figure {
+    const char *phase;
+    const struct chart_axis *axis;
+    int *row; /* indices into rows.list */
+    int row_count;
+    char suffix[160];        /* of its file names: "train-width-batch16" */
+    char common[CHART_TEXT]; /* what all its rows share: "lenet5, image 32, copies none" */
+};
+
+struct chart_figures {
+    int count;
+    bool more; /* than these */
+    struct chart_figure list[CHART_FIGURES_MAX];
+};
+
+/* Chooses the figures of a phase: over the first axis that varies, one for each combination of the others; where that
+ * leaves points without a line, over the next axis. CNN_OOM is the only failure. */
+int chart_figures_choose(struct chart_figures *out, const struct chart_run *run, const char *phase,
+                         struct cnn_error *error);
+void chart_figures_free(struct chart_figures *figures);
+
+/* True where the cell holds for every value of the axis: threads of a series that takes none, a cell left empty. */
+bool chart_cell_any(const struct chart_axis *axis, const struct row *row);
+
+/* One point of a plot. */
+struct chart_point {
+    int series;
+    double x;
+    char text[CHART_WORD]; /* the axis' value as the row has it */
+    double y, low, high;   /* NAN: no number */
+    char status[16];       /* a status word, or "no base"; only "ok" and "unstable" have numbers */
+    int samples;
+    bool flat; /* holds for every value of the axis */
+};
+
+#define CHART_CAPTION_LINES 6
+
+/* What one plot shows: points sorted by series, then x, and the words around them. */
+struct chart_plot {
+    const char *script; /* "time.gp" */
+    char name[200];     /* of its files, without ending */
+    char title[CHART_TEXT], about[CHART_TEXT];
+    char xlabel[CHART_WORD], ylabel[CHART_WORD];
+    const char *xname, *yname; /* columns of its CSV */
+    const char *unit;          /* behind the numbers of the y axis: "s", "x", "%", "" */
+    struct chart_point *point;
+    int point_count;
+    bool categories; /* x are places of words */
+    bool ratio;      /* speed-up: a logarithmic axis around 1, and the claims */
+    char caption[CHART_CAPTION_LINES][CHART_TEXT];
+    int caption_lines;
+};
+
+/* A plot of a figure's rows; kind is "time", "throughput" or "speedup". CNN_SKIPPED with why when there is nothing to
+ * draw. *out is to be freed whatever comes back. */
+int chart_plot_rows(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
+                    const char *kind, struct cnn_error *error);
+
+/* A plot of training runs over epochs, or over the seconds spent in training; kind is "accuracy" or "loss". */
+int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
+                      const char *kind, bool over_seconds, struct cnn_error *error);
+void chart_plot_free(struct chart_plot *plot);
+
+/* For the two above: the name of the files and the words above the plot; words below it, broken into lines; then what
+ * cannot be drawn is taken out and named. */
+void chart_titles(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
+                  const char *kind);
+void chart_caption(struct chart_plot *plot, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int chart_plot_finish(struct chart_plot *plot, const struct chart_run *run, struct cnn_error *error);
+
+/* Writes FOLDER/NAME.csv and .set. */
+int chart_write(const struct chart_plot *plot, const struct chart_run *run, const char *folder,
+                struct cnn_error *error);
+
+/* The folder of the gnuplot scripts. CNN_UNAVAILABLE with where they were looked for. */
+int chart_scripts_find(char *out, size_t size, struct cnn_error *error);
+
+/* Draws FOLDER/NAME.svg and .png with SCRIPTS/SCRIPT and checks that pictures are there. CNN_UNAVAILABLE without
+ * gnuplot, CNN_ERROR with its words when it failed. */
+int chart_gnuplot(const char *scripts, const char *script, const char *folder, const char *name,
+                  struct cnn_error *error);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* One plot: the rows of a figure as points, and the words around them. */
+#include "experiments/driver/charts_parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPTION_WIDTH 118 /* characters of a line below the plot */
+
+static const struct row *row_of(const struct chart_run *run, const struct chart_figure *figure, int i)
+{
+    return &run->rows.list[figure->row[i]];
+}
+
+/* ---- places on the x axis ---- */
+
+struct place {
+    double x;
+    const char *text;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+    return (left->x > right->x) - (left->x < right->x);
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+    return strcmp(left->text, right->text);
+}
+
+/* The distinct values of the figure's axis in order. Words get the places 1, 2, ... Returns their number. */
+static int find_places(const struct chart_run *run, const struct chart_figure *figure, struct place *places)
+{
+    const struct chart_axis *axis = figure->axis;
+    int count = 0, distinct = 0;
+    for (int i = 0; i < figure->row_count; i++) {
+        const struct row *row = row_of(run, figure, i);
+        if (!chart_cell_any(axis, row))
+            places[count++] =
+                (struct place){ axis->number ? row_number(row, axis->column) : 0, row->cell[axis->column] };
+    }
+    if (count == 0)
+        places[count++] = (struct place){ 1, "" };
+    qsort(places, (size_t)count, sizeof *places, axis->number ? compare_numbers : compare_words);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || strcmp(places[i].text, places[distinct - 1].text))
+            places[distinct++] = places[i];
+    for (int i = 0; i < distinct && !axis->number; i++)
+        places[i].x = i + 1;
+    return distinct;
+}
+
+static bool at_place(const struct chart_axis *axis, const struct row *row, const struct place *place)
+{
+    return chart_cell_any(axis, row) || strcmp(row->cell[axis->column], place->text) == 0;
+}
+
+/* ---- y ---- */
+
+static bool has_number(const struct row *row)
+{
+    enum cnn_status status = row_status(row);
+    return (status == CNN_OK || status == CNN_UNSTABLE) && row_number(row, ROW_SECONDS_PER_STEP) > 0;
+}
+
+static const struct row *find_base(const struct chart_run *run, const struct chart_figure *figure,
+                                   const struct place *place)
+{
+    for (int i = 0; i < figure->row_count; i++) {
+        const struct row *row = row_of(run, figure, i);
+        if (run->series_of[figure->row[i]] == run->base && at_place(figure->axis, row, place) &&
+            row_status(row) == CNN_OK && has_number(row))
+            return row;
+    }
+    return NULL;
+}
+
+static void set_times(struct chart_point *point, const struct row *row)
+{
+    point->y = row_number(row, ROW_SECONDS_PER_STEP);
+    point->low = row_number(row, ROW_INTERVAL_LOW_SECONDS);
+    point->high = row_number(row, ROW_INTERVAL_HIGH_SECONDS);
+    if (!(point->low > 0 && point->low <= point->y))
+        point->low = point->y;
+    if (!(point->high >= point->y))
+        point->high = point->y;
+}
+
+static void set_rates(struct chart_point *point, const struct row *row)
+{
+    double batch = row_number(row, ROW_BATCH);
+    set_times(point, row);
+    double low = batch / point->high;
+    point->high = batch / point->low;
+    point->low = low;
+    point->y = batch / point->y;
+}
+
+/* base median / series median and the interval [base low / series high, base high / series low]. Only stable rows enter
+ * a ratio. */
+static void set_ratios(struct chart_point *point, const struct row *row, const struct row *base)
+{
+    struct chart_point over = { 0 };
+    set_times(point, row);
+    set_times(&over, base);
+    double low = over.low / point->high;
+    point->high = over.high / point->low;
+    point->low = low;
+    point->y = over.y / point->y;
+}
+
+static void add_point(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure, int i,
+                      const struct place *place)
+{
+    const struct row *row = row_of(run, figure, i);
+    struct chart_point *point = &plot->point[plot->point_count++];
+    *point = (struct chart_point){ .series = run->series_of[figure->row[i]],
+                                   .x = place->x,
+                                   .y = NAN,
+                                   .low = NAN,
+                                   .high = NAN,
+                                   .samples = (int)row_integer(row, ROW_SAMPLES),
+                                   .flat = chart_cell_any(figure->axis, row) };
+    snprintf(point->text, sizeof point->text, "%s", place->text);
+    snprintf(point->status, sizeof point->status, "%s", row->cell[ROW_STATUS]);
+    if (!has_number(row))
+        return;
+    if (!plot->ratio) {
+        strcmp(plot->script, "time.gp") ? set_rates(point, row) : set_times(point, row);
+        return;
+    }
+    const struct row *base = find_base(run, figure, place);
+    if (base && row_status(row) == CNN_OK)
+        set_ratios(point, row, base);
+    else if (!base)
+        snprintf(point->status, sizeof point->status, "no base");
+}
+
+static int add_points(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
+{
+    struct place *places = malloc(((size_t)figure->row_count + 1) * sizeof *places);
+    if (!places)
+        return CNN_OOM;
+    int count = find_places(run, figure, places);
+    plot->point = calloc((size_t)figure->row_count * (size_t)count, sizeof *plot->point);
+    for (int i = 0; plot->point && i < figure->row_count; i++) {
+        if (plot->ratio && run->series_of[figure->row[i]] == run->base)
+            continue;
+        for (int p = 0; p < count; p++)
+            if (at_place(figure->axis, row_of(run, figure, i), &places[p]))
+                add_point(plot, run, figure, i, &places[p]);
+    }
+    free(places);
+    return plot->point ? CNN_OK : CNN_OOM;
+}
+
+/* ---- words ---- */
+
+void chart_caption(struct chart_plot *plot, const char *format, ...)
+{
+    char text[CHART_TEXT * 2];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    const char *from = text;
+    while (*from && plot->caption_lines < CHART_CAPTION_LINES) {
+        size_t length = strlen(from), cut = length;
+        if (length > CAPTION_WIDTH) {
+            for (cut = CAPTION_WIDTH; cut > 0 && from[cut] != ' '; cut--)
+                ;
+            cut = cut ? cut : CAPTION_WIDTH;
+        }
+        snprintf(plot->caption[plot->caption_lines++], CHART_TEXT, "%.*s", (int)cut, from);
+        from += cut;
+        from += *from == ' ';
+    }
+}
+
+static const char *phase_noun(const char *phase)
+{
+    if (strcmp(phase, "train") == 0)
+        return "training";
+    if (strcmp(phase, "classify") == 0)
+        return "classification";
+    return strcmp(phase, "evaluate") == 0 ? "evaluation" : "training run";
+}
+
+void chart_titles(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
+                  const char *kind)
+{
+    const char *title = run->has_study ? run->study.title : run->rows.list[figure->row[0]].cell[ROW_STUDY];
+    snprintf(plot->name, sizeof plot->name, "%s%s%s", kind, *figure->suffix ? "-" : "", figure->suffix);
+    snprintf(plot->title, sizeof plot->title, "%s: %s", title, phase_noun(figure->phase));
+    snprintf(plot->about, sizeof plot->about, "%s", figure->common);
+}
+
+/* "amd-epyc-9b14-2cpu, 2026-11-30." */
+static void caption_machine(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
+{
+    int least = INT32_MAX, most = 0;
+    for (int i = 0; i < plot->point_count; i++) {
+        if (isnan(plot->point[i].y))
+            continue;
+        least = plot->point[i].samples < least ? plot->point[i].samples : least;
+        most = plot->point[i].samples > most ? plot->point[i].samples : most;
+    }
+    const struct row *row = row_of(run, figure, 0);
+    chart_caption(plot, "Machine %s, %.10s. Medians of %d to %d samples; bars: 95 %% interval of the %s.",
+                  row->cell[ROW_MACHINE], row->cell[ROW_STARTED], least, most, plot->ratio ? "ratio" : "median");
+}
+
+/* A speed-up states its base and the base's absolute time. */
+static void caption_base(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
+{
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < figure->row_count; i++) {
+        const struct row *row = row_of(run, figure, i);
+        if (run->series_of[figure->row[i]] != run->base || !has_number(row))
+            continue;
+        least = fmin(least, row_number(row, ROW_SECONDS_PER_STEP));
+        most = fmax(most, row_number(row, ROW_SECONDS_PER_STEP));
+    }
+    chart_caption(plot, "Base: %s, %.3g to %.3g ms per step. Dotted: 1 (as fast as the base).",
+                  run->series[run->base].label, least * 1e3, most * 1e3);
+}
+
+static void set_kind(struct chart_plot *plot, const char *kind, const char *phase)
+{
+    if (strcmp(kind, "time") == 0) {
+        plot->script = "time.gp";
+        plot->yname = "seconds_per_step";
+        plot->unit = "s";
+        snprintf(plot->ylabel, sizeof plot->ylabel, "time of one %s step", phase_noun(phase));
+    } else if (strcmp(kind, "throughput") == 0) {
+        plot->script = "throughput.gp";
+        plot->yname = "images_per_second";
+        plot->unit = "";
+        snprintf(plot->ylabel, sizeof plot->ylabel, "images per second, %s", phase_noun(phase));
+    } else {
+        plot->script = "speedup.gp";
+        plot->yname = "speedup";
+        plot->unit = "x";
+        plot->ratio = true;
+        snprintf(plot->ylabel, sizeof plot->ylabel, "speed-up over the base");
+    }
+}
+
+int chart_plot_rows(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
+                    const char *kind, struct cnn_error *error)
+{
+    *out = (struct chart_plot){ .xname = figure->axis->name, .categories = !figure->axis->number };
+    set_kind(out, kind, figure->phase);
+    chart_titles(out, run, figure, kind);
+    snprintf(out->xlabel, sizeof out->xlabel, "%s", figure->axis->label);
+    if (add_points(out, run, figure))
+        return cnn_error_set(error, CNN_OOM, "charts: no memory for the points of %s", out->name);
+    caption_machine(out, run, figure);
+    if (out->ratio)
+        caption_base(out, run, figure);
+    return chart_plot_finish(out, run, error);
+}
+
+/* ---- what can be drawn ---- */
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct chart_point *left = a, *right = b;
+    if (left->series != right->series)
+        return left->series < right->series ? -1 : 1;
+    return (left->x > right->x) - (left->x < right->x);
+}
+
+/* "GPU, tuned (12 unavailable)" for a series of which nothing can be drawn: points `from` to before `to`. */
+static void note_absent(const struct chart_plot *plot, const struct chart_run *run, int from, int to, char *text,
+                        size_t size)
+{
+    size_t used = strlen(text);
+    used += (size_t)snprintf(text + used, size - used, "%s%s (", used ? "; " : "",
+                             run->series[plot->point[from].series].label);
+    bool first = true;
+    for (int i = from; i < to && used < size; i++) {
+        int same = 0;
+        bool seen = false;
+        for (int j = from; j < to; j++) {
+            bool equal = strcmp(plot->point[i].status, plot->point[j].status) == 0;
+            same += equal;
+            seen = seen || (equal && j < i);
+        }
+        if (seen)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%d %s", first ? "" : ", ", same, plot->point[i].status);
+        first = false;
+    }
+    if (used < size)
+        snprintf(text + used, size - used, ")");
+}
+
+int chart_plot_finish(struct chart_plot *plot, const struct chart_run *run, struct cnn_error *error)
+{
+    char absent[CHART_TEXT] = "";
+    bool unstable = false;
+    int kept = 0;
+    qsort(plot->point, (size_t)plot->point_count, sizeof *plot->point, compare_points);
+    for (int from = 0, to; from < plot->point_count; from = to) {
+        int numbers = 0;
+        for (to = from; to < plot->point_count && plot->point[to].series == plot->point[from].series; to++) {
+            numbers += !isnan(plot->point[to].y);
+            unstable = unstable || (!isnan(plot->point[to].y) && strcmp(plot->point[to].status, "unstable") == 0);
+        }
+        if (numbers == 0)
+            note_absent(plot, run, from, to, absent, sizeof absent);
+        for (int i = from; numbers && i < to; i++)
+            plot->point[kept++] = plot->point[i];
+    }
+    plot->point_count = kept;
+    if (kept == 0 && *absent)
+        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: no point has a number: %s", plot->name, absent);
+    if (kept == 0)
+        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no series beside the base", plot->name);
+    if (unstable)
+        chart_caption(plot, "Hollow: unstable, the interval stayed wide.");
+    if (*absent)
+        chart_caption(plot, "Not drawn: %s.", absent);
+    return CNN_OK;
+}
+
+void chart_plot_free(struct chart_plot *plot)
+{
+    free(plot->point);
+    plot->point = NULL;
+}

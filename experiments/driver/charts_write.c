@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* A plot as files: NAME.csv holds its numbers, NAME.set its words and ranges as gnuplot commands. A person can change
+ * either and draw again. */
+#include "experiments/driver/charts_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICKS_MAX 14
+#define LOG_FROM 5.0 /* an axis whose ends differ by this factor is logarithmic */
+
+struct range {
+    double low, high; /* of the axis, padded */
+    bool log;
+};
+
+/* A word as gnuplot takes it literally: nothing is special between single quotes but the quote itself. */
+static void print_word(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'.\"'\".'", out);
+        else
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    }
+    fputc('\'', out);
+}
+
+/* A tick with its word, which gnuplot reads as a number's format. */
+static void print_tick(FILE *out, bool first, const char *text, double value)
+{
+    char word[2 * CHART_WORD];
+    size_t used = 0;
+    for (; *text && used + 2 < sizeof word; text++) {
+        if (*text == '%')
+            word[used++] = '%';
+        word[used++] = *text;
+    }
+    word[used] = '\0';
+    fputs(first ? "" : ", ", out);
+    print_word(out, word);
+    fprintf(out, " %.9g", value);
+}
+
+static void print_setting(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "%s = ", name);
+    print_word(out, text);
+    fputc('\n', out);
+}
+
+/* ---- the CSV ---- */
+
+static void print_number(FILE *out, double value)
+{
+    fputc(',', out);
+    if (!isnan(value))
+        fprintf(out, "%.9g", value);
+}
+
+static void print_csv(FILE *out, const struct chart_plot *plot, const struct chart_run *run)
+{
+    fprintf(out, "series,%s,%s,low,high,status,x\n", plot->xname, plot->yname);
+    for (int i = 0; i < plot->point_count; i++) {
+        const struct chart_point *point = &plot->point[i];
+        bool quoted = strpbrk(point->text, ",\"") != NULL;
+        fprintf(out, quoted ? "%s,\"%s\"" : "%s,%s", run->series[point->series].id, point->text);
+        print_number(out, point->y);
+        print_number(out, point->low);
+        print_number(out, point->high);
+        fprintf(out, ",%s", point->status);
+        print_number(out, point->x);
+        fputc('\n', out);
+    }
+}
+
+/* ---- ranges and ticks ---- */
+
+static struct range pad(double low, double high, bool log)
+{
+    struct range range = { low, high, log };
+    if (log) {
+        double factor = high > low ? pow(high / low, 0.07) : 2;
+        range.low /= factor;
+        range.high *= factor;
+    } else {
+        double step = high > low ? 0.06 * (high - low) : fmax(0.5 * fabs(high), 0.5);
+        range.low -= step;
+        range.high += step;
+    }
+    return range;
+}
+
+/* The claims that are about the base of this run's speed-ups. */
+static bool is_about_base(const struct study_claim *claim, const struct chart_run *run)
+{
+    for (int i = 0; i < claim->pair_count; i++)
+        if (claim->pairs[i].base == run->base)
+            return true;
+    return false;
+}
+
+static struct range y_range(const struct chart_plot *plot, const struct chart_run *run)
+{
+    double low = INFINITY, high = -INFINITY;
+    bool marks = false;
+    for (int i = 0; i < plot->point_count; i++) {
+        marks = marks || isnan(plot->point[i].y);
+        low = fmin(low, plot->point[i].low); /* fmin leaves NAN out */
+        high = fmax(high, plot->point[i].high);
+    }
+    for (int i = 0; plot->ratio && run->has_study && i < run->study.claim_count; i++) {
+        const struct study_claim *claim = &run->study.claims[i];
+        if (is_about_base(claim, run))
+            high = fmax(high, claim->high > 0 ? claim->high : 1.6 * claim->low);
+    }
+    if (plot->ratio) {
+        low = fmin(low, 1);
+        high = fmax(high, 1);
+    }
+    bool log = low > 0 && (plot->ratio || high / low >= LOG_FROM);
+    struct range range = pad(low, high, log);
+    if (!log && low >= 0)
+        range.low = 0;
+    if (marks && log) /* room for the words at the axis */
+        range.low /= pow(high / low, 0.1);
+    return range;
+}
+
+static struct range x_range(const struct chart_plot *plot, const double *x, int count)
+{
+    bool doubling = count > 1 && x[0] > 0 && !plot->categories;
+    for (int i = 1; i < count; i++)
+        doubling = doubling && x[i] / x[i - 1] > 1.6;
+    if (plot->categories)
+        return (struct range){ 0.5, x[count - 1] + 0.5, false };
+    return pad(x[0], x[count - 1], doubling);
+}
+
+/* Round numbers inside the range, about as many as fit. */
+static int make_ticks(const struct range *range, double *ticks)
+{
+    static const double fine[] = { 1, 1.5, 2, 3, 4, 5, 6, 8, 0 }, middle[] = { 1, 2, 5, 0 }, coarse[] = { 1, 0 };
+    int count = 0;
+    if (range->log) {
+        double decades = log10(range->high / range->low);
+        const double *of = decades <= 1.1 ? fine : decades <= 3.6 ? middle : coarse;
+        int skip = decades > TICKS_MAX ? (int)ceil(decades / TICKS_MAX) : 1;
+        for (int power = (int)floor(log10(range->low)); count < TICKS_MAX && pow(10, power) <= range->high;
+             power += skip)
+            for (const double *digit = of; *digit > 0 && count < TICKS_MAX; digit++) {
+                double value = *digit * pow(10, power);
+                if (value >= range->low && value <= range->high)
+                    ticks[count++] = value;
+            }
+        return count;
+    }
+    double step = pow(10, floor(log10((range->high - range->low) / 5)));
+    double parts = (range->high - range->low) / 5 / step;
+    step *= parts > 5 ? 10 : parts > 2 ? 5 : parts > 1 ? 2 : 1;
+    for (double k = ceil(range->low / step); k * step <= range->high && count < TICKS_MAX; k++)
+        ticks[count++] = k * step;
+    return count;
+}
+
+/* "1.5 ms", "20k", "24x", "3 %" */
+static void tick_text(const char *unit, double value, char *out, size_t size)
+{
+    static const struct {
+        double scale;
+        const char *prefix;
+    } prefixes[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" }, { 1e-3, "m" }, { 1e-6, "µ" }, { 1e-9, "n" } };
+    bool seconds = strcmp(unit, "s") == 0;
+    if (strcmp(unit, "x") == 0 || strcmp(unit, "%") == 0) {
+        snprintf(out, size, "%g%s", value, *unit == 'x' ? "×" : " %");
+        return;
+    }
+    size_t i = seconds ? 3 : 0, end = seconds ? 7 : 4;
+    while (i + 1 < end && fabs(value) < 0.9999 * prefixes[i].scale)
+        i++;
+    if (value == 0 || (!seconds && fabs(value) < 1))
+        i = 3;
+    snprintf(out, size, "%.4g%s%s%s", value / prefixes[i].scale, seconds ? " " : "", prefixes[i].prefix,
+             seconds ? "s" : "");
+}
+
+static void print_y_ticks(FILE *out, const struct chart_plot *plot, const struct range *range)
+{
+    double ticks[TICKS_MAX];
+    int count = make_ticks(range, ticks);
+    fputs("set ytics (", out);
+    for (int i = 0; i < count; i++) {
+        char text[CHART_WORD];
+        tick_text(plot->unit, ticks[i], text, sizeof text);
+        print_tick(out, i == 0, text, ticks[i]);
+    }
+    fputs(")\n", out);
+}
+
+/* Ticks stand where points are; with many points, at every second or third. Seconds get round numbers. */
+static void print_x_ticks(FILE *out, const struct chart_plot *plot, const double *x, int count, struct range *range)
+{
+    double ticks[TICKS_MAX];
+    fputs("set xtics (", out);
+    if (strcmp(plot->xname, "seconds") == 0) {
+        int made = make_ticks(range, ticks);
+        for (int i = 0; i < made; i++)
+            fprintf(out, "%s%.9g", i ? ", " : "", ticks[i]);
+    } else {
+        int step = (count + TICKS_MAX - 1) / TICKS_MAX;
+        for (int i = 0; i < count; i += step) {
+            const char *text = "";
+            for (int p = 0; p < plot->point_count; p++)
+                text = plot->point[p].x == x[i] ? plot->point[p].text : text;
+            print_tick(out, i == 0, text, x[i]);
+        }
+    }
+    fputs(")\n", out);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The distinct x in ascending order. */
+static int distinct_x(const struct chart_plot *plot, double *x)
+{
+    int count = 0;
+    for (int i = 0; i < plot->point_count; i++)
+        x[i] = plot->point[i].x;
+    qsort(x, (size_t)plot->point_count, sizeof *x, compare_doubles);
+    for (int i = 0; i < plot->point_count; i++)
+        if (i == 0 || x[i] > x[count - 1])
+            x[count++] = x[i];
+    return count;
+}
+
+/* ---- the words ---- */
+
+static void print_series(FILE *out, const struct chart_plot *plot, const struct chart_run *run)
+{
+    int count = 0;
+    for (int i = 0; i < plot->point_count; i++)
+        count += i == 0 || plot->point[i].series != plot->point[i - 1].series;
+    fprintf(out, "series = %d\narray id[%d]\narray label[%d]\narray place[%d]\narray flat[%d]\n", count, count, count,
+            count, count);
+    for (int i = 0, n = 0; i < plot->point_count; i++) {
+        const struct chart_point *point = &plot->point[i];
+        if (i > 0 && point->series == plot->point[i - 1].series)
+            continue;
+        n++;
+        fprintf(out, "id[%d] = ", n);
+        print_word(out, run->series[point->series].id);
+        fprintf(out, "\nlabel[%d] = ", n);
+        print_word(out, run->series[point->series].label);
+        /* the base is the first colour in every figure, the others keep theirs */
+        int place = point->series == run->base ? 1 : point->series < run->base ? point->series + 2 : point->series + 1;
+        fprintf(out, "\nplace[%d] = %d\nflat[%d] = %d\n", n, place, n, point->flat);
+    }
+}
+
+static void print_claims(FILE *out, const struct chart_plot *plot, const struct chart_run *run,
+                         const struct range *range)
+{
+    int count = 0;
+    for (int i = 0; plot->ratio && run->has_study && i < run->study.claim_count; i++) {
+        const struct study_claim *claim = &run->study.claims[i];
+        if (!is_about_base(claim, run) || claim->low >= range->high)
+            continue;
+        if (count++ == 0)
+            fprintf(out, "array claim_low[%d]\narray claim_high[%d]\narray claim_text[%d]\n", run->study.claim_count,
+                    run->study.claim_count, run->study.claim_count);
+        double high = claim->high > 0 ? fmin(claim->high, range->high) : range->high;
+        fprintf(out, "claim_low[%d] = %.9g\nclaim_high[%d] = %.9g\nclaim_text[%d] = ", count,
+                fmax(claim->low, range->low), count, high, count);
+        print_word(out, claim->text);
+        fputc('\n', out);
+    }
+    fprintf(out, "claims = %d\n", count);
+}
+
+static void print_set(FILE *out, const struct chart_plot *plot, const struct chart_run *run, const double *x, int count)
+{
+    struct range xs = x_range(plot, x, count), ys = y_range(plot, run);
+    fprintf(out, "# Words and ranges of this figure: gnuplot -c plots/%s %s draws it from here.\n", plot->script,
+            plot->name);
+    print_setting(out, "title", plot->title);
+    print_setting(out, "about", plot->about);
+    print_setting(out, "xlabel", plot->xlabel);
+    print_setting(out, "ylabel", plot->ylabel);
+    fputs("caption = ''", out);
+    for (int i = 0; i < plot->caption_lines; i++) {
+        fputs(i ? ".\"\\n\"." : ".", out);
+        print_word(out, plot->caption[i]);
+    }
+    fprintf(out, "\ncaption_lines = %d\n", plot->caption_lines);
+    print_series(out, plot, run);
+    print_claims(out, plot, run, &ys);
+    fprintf(out, "joined = %d\nxlog = %d\nxmin = %.9g\nxmax = %.9g\nylog = %d\nymin = %.9g\nymax = %.9g\n",
+            !plot->categories, xs.log, xs.low, xs.high, ys.log, ys.low, ys.high);
+    print_x_ticks(out, plot, x, count, &xs);
+    print_y_ticks(out, plot, &ys);
+}
+
+static FILE *open_file(const char *folder, const char *name, const char *ending, char *path, size_t size,
+                       struct cnn_error *error)
+{
+    snprintf(path, size, "%s/%s.%s", folder, name, ending);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        cnn_error_set(error, CNN_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+    return file;
+}
+
+static int close_file(FILE *file, const char *path, struct cnn_error *error)
+{
+    if (ferror(file) | fclose(file))
+        return cnn_error_set(error, CNN_ERROR, "%s: cannot be written: is the disk full?", path);
+    return CNN_OK;
+}
+
+int chart_write(const struct chart_plot *plot, const struct chart_run *run, const char *folder, struct cnn_error *error)
+{
+    char path[4096];
+    double *x = malloc((size_t)plot->point_count * sizeof *x);
+    if (!x)
+        return cnn_error_set(error, CNN_OOM, "charts: no memory for %s", plot->name);
+    int count = distinct_x(plot, x), status = CNN_ERROR;
+    FILE *file = open_file(folder, plot->name, "csv", path, sizeof path, error);
+    if (file) {
+        print_csv(file, plot, run);
+        status = close_file(file, path, error);
+    }
+    if (status == CNN_OK) {
+        status = CNN_ERROR;
+        file = open_file(folder, plot->name, "set", path, sizeof path, error);
+        if (file) {
+            print_set(file, plot, run, x, count);
+            status = close_file(file, path, error);
+        }
+    }
+    free(x);
+    return status;
+}

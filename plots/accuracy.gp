@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+# Test error (%) of training runs, over epochs or over the seconds of training: a line for each series.
+base = ARG1
+folder = ARG0
+while (strlen(folder) && folder[strlen(folder):*] ne '/') { folder = folder[1:strlen(folder) - 1] }
+extras = ''
+load folder.'common.gp'
