@@ -16,7 +16,7 @@ struct sweep_options {
     const char *program; /* this program, to be re-executed for every point; NULL: found by child_program() */
     int argc;            /* the command line, for the record */
     char **argv;
-    bool quiet;      /* no progress line, no notes; failures and the folder are still told */
+    bool quiet;      /* nothing on stderr: no progress line, no notes of points that failed or were left out */
     bool csv_stdout; /* rows go to stdout as well, header first */
     bool csv_headed; /* the header is already there (a second study into the same pipe) */
 };
@@ -26,10 +26,10 @@ struct sweep_summary {
     int points;                   /* rows written in all */
     int left;                     /* points not run, because of a signal */
     bool required_missing;        /* a point that the study or the user required was `unavailable` */
-    int signal;                   /* SIGINT or SIGTERM ended the sweep: exit with 128 + signal; 0: none did */
-    char folder[1024];            /* of this run; empty when none could be made */
-    char rows[1100];              /* folder/rows.csv */
-    struct result *results;       /* results[i] belongs to points[i]; CNN_SKIPPED where it was not reached */
+    int signal;             /* SIGINT, SIGTERM, or SIGPIPE for a closed stdout, ended it: exit with 128 + signal */
+    char folder[1024];      /* of this run; empty when none could be made */
+    char rows[1100];        /* folder/rows.csv */
+    struct result *results; /* results[i] belongs to points[i]; CNN_SKIPPED where it was not reached */
     int result_count;
 };
 
@@ -37,7 +37,7 @@ void sweep_summary_free(struct sweep_summary *summary); /* a zeroed one is fine 
 
 /* Fails only when rows cannot be kept (no folder, disk full): what was measured until then is on disk and the sentence
  * names the file. Points that fail are rows, not failures of the sweep. The first SIGINT or SIGTERM drops the current
- * point, keeps all rows and returns with summary->signal; a second one ends the process at once. */
+ * point, keeps all rows and returns CNN_OK with summary->signal; a second one ends the process at once. */
 int sweep_run(const struct study *study, const struct point *points, int count, const struct sweep_options *options,
               struct sweep_summary *summary, struct cnn_error *error);
 

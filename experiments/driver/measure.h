@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* One point from its network to its numbers, inside the process that was made for it. */
+#ifndef DRIVER_MEASURE_H
+#define DRIVER_MEASURE_H
+
+#include "experiments/driver/batches.h"
+#include "experiments/driver/points.h"
+#include "experiments/driver/result.h"
+#include "lib/backend.h"
+
+/* What is on the bench while a point is measured. */
+struct bench {
+    const struct point *point;
+    const struct cnn_backend *backend;
+    struct cnn_network *network;
+    struct cnn_device *device;
+    struct cnn_program_options options; /* what the program was compiled with */
+    struct cnn_choice choices[POINT_CHOICES_MAX];
+    struct cnn_program *program;
+    float *parameters; /* initial values, arena order */
+    struct batches batches;
+};
+
+/* Measures a point and always fills *result. */
+void measure_point(const struct point *point, const struct cnn_backend *backend, struct result *result);
+
+/* Runs `steps` steps of a phase over the loaded slots. */
+int bench_run(struct bench *bench, enum cnn_phase phase, int steps, struct cnn_error *error);
+
+#endif

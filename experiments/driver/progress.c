@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The progress line. The time left is a forecast by work (FLOPs, the oracle's part of it, the budgets of the study)
+ * that is corrected by the time that the points so far have really taken. */
+#include "experiments/driver/progress.h"
+#include "experiments/driver/clock.h"
+#include "experiments/driver/verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define GUESSED_FLOPS 2e9        /* per second, until the first points have shown better */
+#define PROCESS_SECONDS 0.05     /* to start one */
+#define TRUST_SECONDS 2.0        /* the forecast counts as much as this much experience */
+#define TRAIN_IMAGES_GUESS 60000 /* of a data set without limit */
+#define TEST_IMAGES_GUESS 10000
+
+static double accuracy_cost(const struct point *point, const struct cnn_network *network)
+{
+    double train = point->train_limit > 0 ? point->train_limit : TRAIN_IMAGES_GUESS;
+    double test = point->test_limit > 0 ? point->test_limit : TEST_IMAGES_GUESS;
+    return point->epochs *
+           (train * (double)cnn_network_flops_train(network, 1, false) + test * 2.0 * (double)network->macs) /
+           GUESSED_FLOPS;
+}
+
+/* Samples end between the smallest number and the budget; the middle is as good a guess as any. */
+static double samples_cost(const struct point *point, double step)
+{
+    double sample = fmax(step, point->min_time), least = point->min_samples * sample;
+    return fmax(point->warmup, sample) + fmax(least, (least + point->max_time) / 2);
+}
+
+double progress_cost(const struct point *point, const struct cnn_network *network)
+{
+    if (!network)
+        return 0;
+    bool train = point->phase == POINT_TRAIN || point->phase == POINT_ACCURACY;
+    struct verify_extent extent = verify_extent(network, point->batch, train);
+    double step = (train ? 6.0 : 2.0) * (double)network->macs * point->batch / GUESSED_FLOPS;
+    double gate = extent.distinct * verify_oracle_seconds(network, extent.gradient) + step;
+    return PROCESS_SECONDS + gate +
+           (point->phase == POINT_ACCURACY ? accuracy_cost(point, network) : samples_cost(point, step));
+}
+
+double progress_left(double elapsed, double cost_done, double cost_left)
+{
+    return cost_left * (elapsed + TRUST_SECONDS) / (cost_done + TRUST_SECONDS);
+}
+
+void progress_duration(double seconds, char *out, size_t size)
+{
+    double minutes = ceil(seconds / 60);
+    if (seconds < 99.5)
+        snprintf(out, size, "%.0f s", seconds);
+    else if (minutes < 100)
+        snprintf(out, size, "%.0f min", minutes);
+    else
+        snprintf(out, size, "%.0f h %.0f min", floor(minutes / 60), fmod(minutes, 60));
+}
+
+/* Bytes of the longest beginning with at most `columns` characters. */
+static size_t cut(const char *text, int columns)
+{
+    size_t at = 0;
+    for (; text[at]; at++) {
+        bool begins = ((unsigned char)text[at] & 0xc0) != 0x80; /* not a continuation byte of UTF-8 */
+        if (begins && columns-- <= 0)
+            break;
+    }
+    return at;
+}
+
+void progress_line(char *out, size_t size, int number, int count, const char *title, double left, int columns)
+{
+    char head[48], time[32], tail[64];
+    progress_duration(left, time, sizeof time);
+    snprintf(head, sizeof head, "[%d/%d] ", number, count);
+    snprintf(tail, sizeof tail, ", about %s left", time);
+    int room = columns - (int)strlen(head) - (int)strlen(tail);
+    if (room < 8)
+        snprintf(out, size, "%.*s", columns > 0 ? columns : 0, head);
+    else
+        snprintf(out, size, "%s%.*s%s", head, (int)cut(title, room), title, tail);
+}
+
+void progress_open(struct progress *progress, const struct point *points, int count, bool quiet)
+{
+    const char *terminal = getenv("TERM");
+    *progress = (struct progress){
+        .live = !quiet && isatty(STDERR_FILENO) && !(terminal && strcmp(terminal, "dumb") == 0),
+        .count = count,
+        .cost = calloc((size_t)(count > 0 ? count : 1), sizeof(double)),
+        .start = clock_seconds(),
+    };
+    for (int i = 0; progress->live && progress->cost && i < count; i++) {
+        struct cnn_network *network = NULL;
+        struct cnn_error ignored; /* its row will say */
+        if (cnn_network_create(&network, &points[i].spec, &ignored) == CNN_OK)
+            progress->cost[i] = progress_cost(&points[i], network);
+        cnn_network_destroy(network);
+        progress->cost_left += progress->cost[i];
+    }
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void progress_show(struct progress *progress, const struct point *point)
+{
+    if (!progress->live)
+        return;
+    char title[512], line[1024];
+    double left = progress_left(clock_seconds() - progress->start, progress->cost_done, progress->cost_left);
+    point_title(point, title, sizeof title);
+    progress_line(line, sizeof line, progress->done + 1, progress->count, title, left, terminal_columns() - 1);
+    fprintf(stderr, "\r\033[K%s", line);
+    fflush(stderr);
+    progress->shown = true;
+}
+
+void progress_done(struct progress *progress, int index)
+{
+    double cost = progress->cost ? progress->cost[index] : 0;
+    progress->done++;
+    progress->cost_done += cost;
+    progress->cost_left -= cost;
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress->shown = false;
+}
+
+void progress_close(struct progress *progress)
+{
+    progress_clear(progress);
+    free(progress->cost);
+    progress->cost = NULL;
+}
