@@ -20,7 +20,7 @@
 #define JITTER 0.020    /* deviation of each point of a path */
 #define BEND 0.100      /* deviation of a control value of the bending field */
 #define SHEAR 0.35      /* at most, to either side */
-#define TURN 0.12       /* at most, tangent of half the angle: 17 degrees */
+#define TURN 0.12       /* at most, tangent of half the angle: 14 degrees */
 #define STRETCH 0.22    /* width against height, at most, to either side */
 #define HEIGHT_LOW 0.70 /* of the room that the frame leaves */
 #define DRIFT 0.75      /* of the free room that the place may use */
@@ -35,7 +35,9 @@
 #define SIDE_OWN 28   /* the side that lengths in pixels are meant for */
 #define FIELD_CELLS 3 /* of the bending field, over the unit square */
 #define FIELD_KNOTS (FIELD_CELLS + 3)
-#define STEPS_MAX 12 /* pieces of path between two points */
+#define STEPS_SMALL 4 /* pieces of path between two points, below side SMALL; a piece strays 0.1 pixel */
+#define STEPS_MAX 6
+#define SMALL 64
 #define PATH_MAX_POINTS (CNN_DIGIT_STROKES_MAX * CNN_DIGIT_POINTS_MAX * STEPS_MAX)
 #define SUB_LABELS 0x80000000u /* Philox sub-streams: digits count up from 0, pixels from SUB_PIXELS */
 #define SUB_PIXELS 0x40000000u
@@ -289,7 +291,7 @@ static void pixels_finish(struct drawing *drawing, uint8_t *pixels)
 void cnn_digit_draw(uint64_t seed, uint64_t index, int side, uint8_t *pixels, int32_t *label)
 {
     struct drawing drawing;
-    int ways, steps = side / 8 < 4 ? 4 : side / 8 > STEPS_MAX ? STEPS_MAX : side / 8;
+    int ways, steps = side < SMALL ? STEPS_SMALL : STEPS_MAX;
     *label = label_of(seed, index);
     drawing.dice = (struct dice){ .seed = seed, .index = index };
     drawing.side = side;

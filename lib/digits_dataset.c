@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The data set "digits": drawn when it is opened, so it needs no file and exists at every side. Training digits count
- * up from 0, test digits from 2^32: the two never share one. */
+ * up from 0, test digits from 10^10: the two never share one. */
 #include "lib/dataset_parts.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #define DIGITS_SIDE_MIN 8 /* below it, strokes run into each other */
 #define DIGITS_TRAIN 10000
 #define DIGITS_TEST 2000
-#define DIGITS_TEST_FIRST ((uint64_t)1 << 32)
-#define DIGITS_STATISTICS 1000 /* training digits that mean and deviation are taken from */
+#define DIGITS_TEST_FIRST 10000000000u /* a whole number of tens, so that labels stay balanced */
+#define DIGITS_STATISTICS 1000         /* training digits that mean and deviation are taken from */
 
 /* Mean and deviation, from the same digits for every limit and split. */
 static int statistics_draw(struct cnn_dataset *data, const struct cnn_dataset_options *options, struct cnn_error *error)

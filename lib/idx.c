@@ -86,7 +86,7 @@ static int idx_open(struct idx_file *file, const char *path, int rank, struct cn
     return CNN_OK;
 }
 
-/* Reads up to `want` bytes; *got is less only where the content ends. Offsets in messages count unzipped bytes. */
+/* Reads up to `want` bytes; *got is less only where the content ends. */
 static int idx_fill(struct idx_file *file, uint8_t *out, int64_t want, int64_t *got, struct cnn_error *error)
 {
     for (*got = 0; *got < want;) {
@@ -98,19 +98,18 @@ static int idx_fill(struct idx_file *file, uint8_t *out, int64_t want, int64_t *
     }
     int code = Z_OK;
     const char *text = gzerror(file->stream, &code);
-    struct grouped at = grouped(gztell(file->stream));
     if (code == Z_ERRNO)
-        return cnn_error_set(error, CNN_ERROR, "%s: offset %s: cannot be read: %s", file->path, at.text,
-                             strerror(errno));
+        return cnn_error_set(error, CNN_ERROR, "%s: offset %s: cannot be read: %s", file->path,
+                             grouped(gzoffset(file->stream)).text, strerror(errno));
     if (code == Z_BUF_ERROR)
-        return cnn_error_set(error, CNN_INVALID,
-                             "%s: gzip data ends early, after %s bytes on disk and %s unzipped ones: truncated "
-                             "download?",
-                             file->path, grouped(file->size).text, at.text);
-    if (code != Z_OK && code != Z_STREAM_END)
-        return cnn_error_set(error, code == Z_MEM_ERROR ? CNN_OOM : CNN_INVALID,
-                             "%s: damaged gzip data near unzipped offset %s: zlib says: %s", file->path, at.text, text);
-    return CNN_OK;
+        return cnn_error_set(error, CNN_INVALID, "%s: gzip data ends early, after %s bytes: truncated download?",
+                             file->path, grouped(file->size).text);
+    if (code == Z_OK || code == Z_STREAM_END)
+        return CNN_OK;
+    size_t prefix = strlen(file->path) + 2; /* zlib's sentence starts with "PATH: " */
+    return cnn_error_set(error, code == Z_MEM_ERROR ? CNN_OOM : CNN_INVALID,
+                         "%s: damaged gzip data at or before offset %s: zlib says: %s", file->path,
+                         grouped(gzoffset(file->stream)).text, strlen(text) > prefix ? text + prefix : text);
 }
 
 static bool looks_like_page(const uint8_t *head, int64_t count)
