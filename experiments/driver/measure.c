@@ -44,7 +44,7 @@ static unsigned phases_of(enum point_phase phase)
     }
 }
 
-static void fill_options(struct bench *bench)
+void bench_options(struct bench *bench)
 {
     const struct point *point = bench->point;
     for (int i = 0; i < point->choice_count; i++)
@@ -159,7 +159,7 @@ static int set_up(struct bench *bench, struct result *result, struct cnn_error *
 {
     struct cnn_device_info info = { .threads = 0 };
     double start = clock_seconds();
-    fill_options(bench);
+    bench_options(bench);
     if (check_point(bench->point, error) || cnn_network_create(&bench->network, &bench->point->spec, error))
         return error->status;
     result->parameters = bench->network->parameters;

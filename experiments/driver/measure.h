@@ -24,6 +24,9 @@ struct bench {
 /* Measures a point and always fills *result. */
 void measure_point(const struct point *point, const struct cnn_backend *backend, struct result *result);
 
+/* Fills options and choices from the point: what its program is compiled with. A dry run plans the same. */
+void bench_options(struct bench *bench);
+
 /* Runs `steps` steps of a phase over the loaded slots. */
 int bench_run(struct bench *bench, enum cnn_phase phase, int steps, struct cnn_error *error);
 
