@@ -198,6 +198,15 @@ expect_status 2 '--setup on Fedora'
 expect_out 'missing here: meson' '--setup on Fedora'
 rm "$tools/dnf"
 
+# A bare machine: everything is missing, and everything is named.
+mv "$tools/cc" "$tools/clang" "$tools/pkg-config" "$tools/ninja" "$work"
+stand_in apt-get </dev/null
+run x
+expect_status 2 'a bare machine'
+expect_out 'missing: a working C compiler, meson 1.0 or newer, ninja, pkg-config, libconfig, cJSON, hwloc, zlib;' 'a bare machine'
+expect_out 'gcc libc6-dev meson ninja-build pkg-config libconfig-dev libcjson-dev libhwloc-dev zlib1g-dev' 'a bare machine'
+mv "$work/cc" "$work/clang" "$work/pkg-config" "$work/ninja" "$tools"
+
 # --setup says what it runs, runs it without questions, and takes sudo only where it asks none.
 stand_in apt-get <<END
 case "\$*" in *install*) cp "$tools/meson-later" "$tools/meson" ;; esac
