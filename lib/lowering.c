@@ -72,7 +72,7 @@ static bool may_share_kernel(enum cnn_operation_kind kind)
     }
 }
 
-/* Whether, in each of its phases, the operation reads what the operation before it wrote (copies write for all). */
+/* Whether, in each of its phases, the operation reads what the operation before it wrote. */
 static bool is_fed_by_previous(const struct cnn_operations *operations, int index)
 {
     const struct cnn_operation *operation = &operations->list[index];
@@ -82,10 +82,8 @@ static bool is_fed_by_previous(const struct cnn_operations *operations, int inde
         int before = index - 1;
         while (before >= 0 && !(operations->list[before].phases & phase))
             before--;
-        if (before < 0 || operations->list[before].kind == CNN_OP_COPY_IN)
-            return false;
         bool fed = false;
-        for (int i = 0; i < CNN_OPERATION_TENSORS && operation->reads[i] != CNN_NONE; i++)
+        for (int i = 0; before >= 0 && i < CNN_OPERATION_TENSORS && operation->reads[i] != CNN_NONE; i++)
             fed |= holds(operations->list[before].writes, operation->reads[i]);
         if (!fed)
             return false;

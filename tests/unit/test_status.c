@@ -94,6 +94,10 @@ static void words_of_the_seam(void **state)
     }
     enum cnn_precision precision = CNN_TF32;
     enum cnn_operation_kind kind;
+    enum cnn_copies copies;
+    enum cnn_launch launch;
+    assert_false(cnn_copies_parse("some", &copies));
+    assert_false(cnn_launch_parse(NULL, &launch));
     assert_false(cnn_precision_parse("fp64", &precision));
     assert_int_equal(precision, CNN_TF32);
     assert_string_equal(cnn_precision_name(CNN_FP32), "fp32");
