@@ -70,9 +70,14 @@ static double *epoch_number(struct epoch_result *epoch, size_t i)
     return places[i];
 }
 
+/* Printed here, since cJSON drops a last bit or two. */
 static cJSON *number_item(double value)
 {
-    return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
+    char text[32];
+    if (!isfinite(value))
+        return cJSON_CreateNull();
+    snprintf(text, sizeof text, "%.17g", value);
+    return cJSON_CreateRaw(text);
 }
 
 static cJSON *field_item(const struct result *result, const struct field *field)
@@ -106,7 +111,16 @@ static bool add(cJSON *object, const char *name, cJSON *item)
 
 static cJSON *samples_item(const struct result *result)
 {
-    return result->sample ? cJSON_CreateDoubleArray(result->sample, result->samples) : cJSON_CreateArray();
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; list && i < (result->sample ? result->samples : 0); i++) {
+        cJSON *item = number_item(result->sample[i]);
+        if (!item || !cJSON_AddItemToArray(list, item)) {
+            cJSON_Delete(item);
+            cJSON_Delete(list);
+            return NULL;
+        }
+    }
+    return list;
 }
 
 static cJSON *epochs_item(const struct result *result)

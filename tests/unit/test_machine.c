@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* The record of the machine: a name for a path, JSON that says what it must, and limits from made-up control groups. */
+#include "tests/unit/files.h"
+
+#include "experiments/driver/durable.h"
+#include "experiments/driver/machine.h"
+#include "experiments/driver/resources.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+
+static void names_are_fit_for_paths(void **state)
+{
+    (void)state;
+    static const char *const known[][2] = {
+        { "AMD EPYC 9B14", "amd-epyc-9b14" },
+        { "  Intel(R)  Xeon ", "intel-r-xeon" },
+        { "../../etc/passwd", "etc-passwd" },
+        { "...", "unknown" },
+        { "", "unknown" },
+        { "a/b\\c\nd", "a-b-c-d" },
+        { "v1.2", "v1.2" },
+        { "\xc3\xa4\xc3\xb6", "unknown" },
+        { "-x-", "x" },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char name[MACHINE_SLUG];
+        machine_sanitize(known[i][0], name, sizeof name);
+        assert_string_equal(name, known[i][1]);
+    }
+    char small[4];
+    machine_sanitize("abcdefgh", small, sizeof small);
+    assert_string_equal(small, "abc");
+}
+
+static void the_machine_is_named_by_the_user_or_its_processor(void **state)
+{
+    (void)state;
+    char name[MACHINE_SLUG], host[256] = "";
+    setenv("CONVSCALE_MACHINE", "My Box #1", 1);
+    machine_slug(name);
+    assert_string_equal(name, "my-box-1");
+    unsetenv("CONVSCALE_MACHINE");
+    machine_slug(name);
+    assert_non_null(strstr(name, "cpu"));
+    assert_null(strchr(name, '/'));
+    gethostname(host, sizeof host - 1);
+    assert_string_not_equal(name, host);
+}
+
+static const cJSON *member(const cJSON *object, const char *path)
+{
+    char copy[128];
+    snprintf(copy, sizeof copy, "%s", path);
+    for (char *rest = copy, *name; object && (name = strtok_r(rest, ".", &rest));)
+        object = cJSON_GetObjectItemCaseSensitive(object, name);
+    return object;
+}
+
+static void the_record_says_what_it_must(void **state)
+{
+    (void)state;
+    char program[] = "convscale", option[] = "--set", value[] = "width=1 \"2\"";
+    char *argv[] = { program, option, value, NULL };
+    const char *const environment[] = { "OMP_DYNAMIC=false", NULL };
+    struct machine_run run = { .study = "quick",
+                               .study_path = "experiments/quick.cfg",
+                               .study_text = "title = \"x\";\n",
+                               .seed = UINT64_MAX,
+                               .points = 12,
+                               .argc = 3,
+                               .argv = argv,
+                               .started = "2010-09-15T12:00:00Z",
+                               .counts = { [CNN_OK] = 5, [CNN_OOM] = 1 },
+                               .timer_resolution = 2e-8,
+                               .environment = environment };
+    setenv("OMP_SCHEDULE", "static", 1);
+    char *text = machine_record(&run);
+    assert_non_null(text);
+    cJSON *record = cJSON_Parse(text);
+    assert_non_null(record);
+    assert_string_equal(member(record, "run.seed")->valuestring, "18446744073709551615");
+    assert_string_equal(member(record, "run.study_text")->valuestring, run.study_text);
+    assert_true(cJSON_IsNull(member(record, "run.ended")));
+    assert_int_equal(cJSON_GetArraySize(member(record, "run.command")), 3);
+    assert_string_equal(cJSON_GetArrayItem(member(record, "run.command"), 2)->valuestring, value);
+    assert_int_equal(member(record, "run.rows.ok")->valueint, 5);
+    assert_null(member(record, "run.rows.timeout"));
+    assert_string_equal(member(record, "environment.OMP_SCHEDULE")->valuestring, "static");
+    assert_string_equal(cJSON_GetArrayItem(member(record, "environment_of_points"), 0)->valuestring,
+                        "OMP_DYNAMIC=false");
+    assert_true(strlen(member(record, "machine.cpu.model")->valuestring) > 0);
+    assert_true(member(record, "machine.cpu.physical_cores")->valueint >= 1);
+    assert_true(member(record, "machine.cpu.logical_cpus")->valueint >=
+                member(record, "machine.cpu.physical_cores")->valueint);
+    assert_true(member(record, "machine.memory.total_bytes")->valuedouble > 1e6);
+    assert_true(strlen(member(record, "machine.system.release")->valuestring) > 0);
+    assert_true(strlen(member(record, "build.compiler_version")->valuestring) > 0);
+    assert_true(strlen(member(record, "build.version")->valuestring) > 0);
+    cJSON_Delete(record);
+    free(text);
+}
+
+/* Writes `text` to a file below the made-up root, with its folders. */
+static void plant(const char *root, const char *path, const char *text)
+{
+    char full[FILES_PATH * 2], *slash;
+    struct cnn_error error;
+    snprintf(full, sizeof full, "%s%s", root, path);
+    slash = strrchr(full, '/');
+    *slash = '\0';
+    assert_int_equal(durable_folders(full, &error), CNN_OK);
+    *slash = '/';
+    files_write(full, text, strlen(text));
+}
+
+#define MIB ((int64_t)1 << 20)
+
+static void nothing_known_is_no_limit(void **state)
+{
+    struct resources found;
+    char root[FILES_PATH];
+    files_path(root, *state, "nothing");
+    resources_read(&found, root);
+    assert_true(found.memory_total == -1 && found.memory_available == -1 && found.oom_kills == -1);
+    assert_true(isnan(found.cpu_quota));
+}
+
+static void version_2_groups_bind_at_every_level(void **state)
+{
+    struct resources found;
+    char root[FILES_PATH];
+    files_path(root, *state, "v2");
+    plant(root, "/proc/meminfo", "MemTotal:       8388608 kB\nMemFree:        1 kB\nMemAvailable:   4194304 kB\n");
+    plant(root, "/proc/vmstat", "nr_free_pages 1\noom_kill 3\n");
+    plant(root, "/proc/self/cgroup", "0::/outer/inner\n");
+    plant(root, "/sys/fs/cgroup/outer/inner/memory.max", "max\n");
+    plant(root, "/sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+    plant(root, "/sys/fs/cgroup/outer/memory.max", "1073741824\n");
+    plant(root, "/sys/fs/cgroup/outer/memory.current", "536870912\n");
+    plant(root, "/sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 268435456\n");
+    plant(root, "/sys/fs/cgroup/outer/memory.events", "low 0\noom 2\noom_kill 2\n");
+    plant(root, "/sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
+    resources_read(&found, root);
+    assert_true(found.memory_total == 8192 * MIB && found.memory_free == 4096 * MIB);
+    assert_true(found.group_limit == 1024 * MIB);
+    assert_true(found.group_free == 768 * MIB); /* reclaimable file pages are free */
+    assert_true(found.memory_available == 768 * MIB);
+    assert_true(found.oom_kills == 5);
+    assert_true(found.cpu_quota == 1.5);
+}
+
+static void version_1_groups_have_huge_numbers_for_no_limit(void **state)
+{
+    struct resources found;
+    char root[FILES_PATH];
+    files_path(root, *state, "v1");
+    plant(root, "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n");
+    plant(root, "/proc/self/cgroup", "5:cpu,cpuacct:/box\n4:memory:/box\n1:name=systemd:/\n");
+    plant(root, "/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n");
+    plant(root, "/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1000\n");
+    plant(root, "/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
+    plant(root, "/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+    resources_read(&found, root);
+    assert_true(found.group_limit == -1 && found.memory_available == 4096 * MIB);
+    assert_true(isnan(found.cpu_quota));
+    plant(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n");
+    plant(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "209715200\n");
+    plant(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+    plant(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    resources_read(&found, root);
+    assert_true(found.group_limit == 100 * MIB && found.group_free == 0 && found.memory_available == 0);
+    assert_true(found.cpu_quota == 0.5);
+}
+
+static void this_machine_has_memory(void **state)
+{
+    (void)state;
+    struct resources found;
+    resources_read(&found, "");
+    assert_true(found.memory_total > 64 * MIB);
+    assert_true(found.memory_available > 0 && found.memory_available <= found.memory_total);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_fit_for_paths),
+        cmocka_unit_test(the_machine_is_named_by_the_user_or_its_processor),
+        cmocka_unit_test(the_record_says_what_it_must),
+        cmocka_unit_test(nothing_known_is_no_limit),
+        cmocka_unit_test(version_2_groups_bind_at_every_level),
+        cmocka_unit_test(version_1_groups_have_huge_numbers_for_no_limit),
+        cmocka_unit_test(this_machine_has_memory),
+    };
+    return cmocka_run_group_tests(tests, files_folder_make, files_folder_remove);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows come back as they were written: every column, any text, nothing where there is no number. What a crash leaves at
+ * the end is left out and said, another file's columns are refused, a full disk costs no row that was there. */
+#include "tests/unit/files.h"
+
+#include "experiments/driver/durable.h"
+#include "experiments/driver/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static const struct row_context context = { "quick", "a-machine", "0123456789ab-dirty", "2010-09-15T12:00:00Z" };
+
+static struct point a_point(void)
+{
+    struct point point = { .phase = POINT_TRAIN,
+                           .batch = 128,
+                           .copies = CNN_COPIES_ANSWER,
+                           .launch = CNN_LAUNCH_STREAM,
+                           .threads = 2,
+                           .series = "omp",
+                           .label = "CPU, \"2\" threads",
+                           .backend = "omp",
+                           .algorithm = "direct",
+                           .choices = { { CNN_OP_CONV_FORWARD, -1, "mine" }, { CNN_OP_FULL_FORWARD, 4, "naive" } },
+                           .choice_count = 2,
+                           .data = "normal",
+                           .rates = { 0.01f, 0.9f, 0 } };
+    struct cnn_error error;
+    assert_int_equal(cnn_builtin_spec(&point.spec, "lenet5", 32, &error), CNN_OK);
+    point.spec.width = 4;
+    point.spec.seed = UINT64_MAX;
+    return point;
+}
+
+static struct result a_result(void)
+{
+    struct result result;
+    result_init(&result);
+    result.status = CNN_OK;
+    result.threads = 2;
+    result.median = 1.25e-3;
+    result.low = 1.2e-3;
+    result.high = 1.3e-3;
+    result.flops_useful = 5e6;
+    result.samples = 3;
+    result.steps_per_sample = 4;
+    result.parameters_checksum = 0xabcdef;
+    result.sample = calloc(3, sizeof *result.sample);
+    assert_non_null(result.sample);
+    for (int i = 0; i < 3; i++)
+        result.sample[i] = 1.2e-3 + i * 1e-5;
+    snprintf(result.stop, sizeof result.stop, "interval");
+    return result;
+}
+
+static struct rows_writer *open_run(const char *root)
+{
+    struct rows_writer *writer = NULL;
+    struct cnn_error error = { CNN_OK, "" };
+    if (rows_open(&writer, root, "a-machine", "quick", &error))
+        fail_msg("%s", error.text);
+    return writer;
+}
+
+static void append(struct rows_writer *writer, const struct point *point, const struct result *result)
+{
+    struct cnn_network *network = NULL;
+    struct cnn_error error = { CNN_OK, "" };
+    assert_int_equal(cnn_network_create(&network, &point->spec, &error), CNN_OK);
+    if (rows_append(writer, &context, point, network, result, &error))
+        fail_msg("%s", error.text);
+    cnn_network_destroy(network);
+}
+
+static char *slurp(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    assert_in_range(fread(text, 1, (1 << 20) - 1, file), 1, (1 << 20) - 2);
+    fclose(file);
+    return text;
+}
+
+static void every_name_is_given_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROW_COLUMN_COUNT; i++) {
+        const char *name = row_column_name((enum row_column)i);
+        assert_non_null(name);
+        assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_"), strlen(name));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(name, row_column_name((enum row_column)j));
+    }
+}
+
+static void a_row_comes_back(void **state)
+{
+    struct rows_writer *writer = open_run(*state);
+    struct point point = a_point();
+    struct result result = a_result();
+    struct rows rows;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH * 2];
+    snprintf(result.reason, sizeof result.reason, "two\nlines, a \"quote\" and a comma,");
+    append(writer, &point, &result);
+    snprintf(path, sizeof path, "%s/rows.csv", rows_folder(writer));
+    assert_int_equal(rows_close(writer, &error), CNN_OK);
+    assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+    assert_int_equal(rows.count, 1);
+    assert_false(rows.torn);
+    const struct row *row = rows.list;
+    assert_string_equal(row->cell[ROW_STUDY], "quick");
+    assert_string_equal(row->cell[ROW_LABEL], point.label);
+    assert_string_equal(row->cell[ROW_REASON], result.reason);
+    assert_string_equal(row->cell[ROW_CHOICES], "conv_forward=mine full_forward@4=naive");
+    assert_string_equal(row->cell[ROW_SEED], "18446744073709551615");
+    assert_string_equal(row->cell[ROW_PARAMETERS_CHECKSUM], "0000000000abcdef");
+    assert_string_equal(row->cell[ROW_COPIES], "answer");
+    assert_string_equal(row->cell[ROW_CONNECTIONS], "paper");
+    assert_string_equal(row->cell[ROW_BUILD], context.build);
+    assert_int_equal(row_status(row), CNN_OK);
+    assert_int_equal(row_integer(row, ROW_WIDTH), 4);
+    assert_int_equal(row_integer(row, ROW_PARAMETERS), 798154); /* lenet5 at width 4 */
+    assert_int_equal(row_integer(row, ROW_THREADS), 2);
+    assert_true(row_number(row, ROW_SECONDS_PER_STEP) == 1.25e-3);
+    assert_true(fabs(row_number(row, ROW_IMAGES_PER_SECOND) - 102400) < 1e-3);
+    assert_true(fabs(row_number(row, ROW_USEFUL_GFLOP_PER_SECOND) - 4) < 1e-6);
+    assert_int_equal(row_integer(row, ROW_SCHEMA), ROWS_SCHEMA);
+    rows_free(&rows);
+    result_free(&result);
+}
+
+static void samples_and_epochs_have_files_of_their_own(void **state)
+{
+    struct rows_writer *writer = open_run(*state);
+    struct point point = a_point();
+    struct result result = a_result();
+    struct epoch_result epoch = { 1, 0.5, 0.8, NAN, 0.9, 12.5, 1.5 };
+    char path[FILES_PATH * 2];
+    append(writer, &point, &result);
+    point.phase = POINT_ACCURACY;
+    result_free(&result);
+    result_init(&result);
+    result.status = CNN_OK;
+    result.epochs = 1;
+    result.epoch = &epoch;
+    result.median = 12.5;
+    append(writer, &point, &result);
+    snprintf(path, sizeof path, "%s/samples.csv", rows_folder(writer));
+    char *samples = slurp(path);
+    assert_non_null(strstr(samples, "\n1,omp,lenet5,4,1,32,128,train,3,0.00122\n"));
+    snprintf(path, sizeof path, "%s/epochs.csv", rows_folder(writer));
+    char *epochs = slurp(path);
+    assert_non_null(strstr(epochs, "\n2,omp,lenet5,4,1,32,128,1,0.5,0.8,,0.9,12.5,1.5\n"));
+    snprintf(path, sizeof path, "%s/rows.csv", rows_folder(writer));
+    struct rows rows;
+    struct cnn_error error;
+    assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+    assert_int_equal(rows.count, 2);
+    assert_true(isnan(row_number(&rows.list[1], ROW_SECONDS_PER_STEP))); /* an epoch is no step */
+    assert_true(row_number(&rows.list[1], ROW_SECONDS_PER_EPOCH) == 12.5);
+    assert_true(isnan(row_number(&rows.list[1], ROW_TEST_LOSS)));
+    assert_true(row_number(&rows.list[1], ROW_TEST_ACCURACY) == 0.9);
+    rows_free(&rows);
+    free(samples);
+    free(epochs);
+    rows_close(writer, NULL);
+}
+
+/* A point that failed has no numbers, not even 0, and no word that looks like one. */
+static void no_number_is_an_empty_cell(void **state)
+{
+    (void)state;
+    struct point point = a_point();
+    struct result result;
+    result_init(&result);
+    result_set(&result, CNN_OOM, "too large");
+    char *text = rows_row_text(&context, &point, NULL, &result);
+    assert_non_null(text);
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+    assert_null(strstr(text, ",-1"));
+    assert_null(strstr(text, "000000000000")); /* a checksum of nothing */
+    free(text);
+    result.median = 0; /* a clock that did not move gives no rate */
+    result.flops_useful = 1;
+    text = rows_row_text(&context, &point, NULL, &result);
+    assert_non_null(text);
+    assert_null(strstr(text, "inf"));
+    free(text);
+}
+
+static void nothing_is_overwritten(void **state)
+{
+    struct rows_writer *first = open_run(*state), *second = open_run(*state), *third = open_run(*state);
+    assert_string_not_equal(rows_folder(first), rows_folder(second));
+    assert_string_not_equal(rows_folder(second), rows_folder(third));
+    struct cnn_error error;
+    char link[FILES_PATH * 2], target[FILES_PATH];
+    snprintf(link, sizeof link, "%s/a-machine/quick/latest", (const char *)*state);
+    assert_int_equal(rows_point_latest(first, &error), CNN_OK);
+    assert_int_equal(rows_point_latest(third, &error), CNN_OK);
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    assert_true(length > 0);
+    target[length] = '\0';
+    assert_string_equal(target, strrchr(rows_folder(third), '/') + 1);
+    /* a folder that a user called `latest` is the user's */
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(mkdir(link, 0777), 0);
+    assert_int_equal(rows_point_latest(third, &error), CNN_ERROR);
+    assert_non_null(strstr(error.text, "latest"));
+    assert_int_equal(rmdir(link), 0);
+    rows_close(first, NULL);
+    rows_close(second, NULL);
+    rows_close(third, NULL);
+}
+
+/* A file with two whole rows and then whatever a crash left. */
+static void write_broken(const char *path, const char *tail, size_t tail_size)
+{
+    struct point point = a_point();
+    struct result result = a_result();
+    snprintf(result.reason, sizeof result.reason, "a\nb");
+    char *header = rows_header_text(), *row = rows_row_text(&context, &point, NULL, &result);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s%s%s", header, row, row);
+    fwrite(tail, 1, tail_size, file);
+    fclose(file);
+    free(header);
+    free(row);
+    result_free(&result);
+}
+
+static void a_torn_line_is_left_out_and_said(void **state)
+{
+    struct rows rows;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH];
+    struct point point = a_point();
+    struct result result = a_result();
+    snprintf(result.reason, sizeof result.reason, "x \"y\"\nz");
+    char *row = rows_row_text(&context, &point, NULL, &result);
+    assert_non_null(row);
+    files_path(path, *state, "torn.csv");
+    for (size_t cut = 1; cut < strlen(row); cut++) { /* wherever it was cut, quotes and all */
+        write_broken(path, row, cut);
+        assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+        assert_int_equal(rows.count, 2);
+        assert_true(rows.torn);
+        rows_free(&rows);
+    }
+    write_broken(path, row, strlen(row));
+    assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+    assert_int_equal(rows.count, 3);
+    assert_false(rows.torn);
+    rows_free(&rows);
+    write_broken(path, "\0\0\0\0\0\0", 6); /* what a power cut leaves on some file systems */
+    assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+    assert_int_equal(rows.count, 2);
+    assert_true(rows.torn);
+    rows_free(&rows);
+    free(row);
+    result_free(&result);
+}
+
+static void other_files_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "", "no whole first line" },
+        { "study,series\n", "expected \"label\"" },
+        { "width,time\n1,2\n", "column 1 is \"width\"" },
+        { "<!DOCTYPE html>\n<html>\n", "not the rows of this version" },
+    };
+    struct rows rows;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH];
+    files_path(path, *state, "other.csv");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        files_write(path, bad[i].text, strlen(bad[i].text));
+        assert_int_equal(rows_read(&rows, path, &error), CNN_INVALID);
+        assert_non_null(strstr(error.text, bad[i].says));
+        assert_non_null(strstr(error.text, path));
+    }
+    write_broken(path, "a,b,c\n", 6);
+    assert_int_equal(rows_read(&rows, path, &error), CNN_INVALID);
+    assert_non_null(strstr(error.text, "other.csv:6: has 3 cells")); /* each row before it takes two lines */
+    assert_int_equal(rows_read(&rows, "/nowhere/rows.csv", &error), CNN_ERROR);
+    assert_int_equal(rows_read(&rows, *state, &error), CNN_INVALID); /* a folder */
+}
+
+static void carriage_returns_and_a_mark_are_fine(void **state)
+{
+    struct point point = a_point();
+    struct result result = a_result();
+    struct rows rows;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH], *header = rows_header_text(), *row = rows_row_text(&context, &point, NULL, &result);
+    files_path(path, *state, "dos.csv");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    header[strlen(header) - 1] = row[strlen(row) - 1] = '\0';
+    fprintf(file, "\xef\xbb\xbf%s\r\n%s\r\n", header, row);
+    fclose(file);
+    assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+    assert_int_equal(rows.count, 1);
+    assert_int_equal(row_integer(rows.list, ROW_SCHEMA), ROWS_SCHEMA);
+    assert_string_equal(rows.list->cell[ROW_LABEL], point.label);
+    rows_free(&rows);
+    free(header);
+    free(row);
+    result_free(&result);
+}
+
+static void a_full_device_is_said(void **state)
+{
+    (void)state;
+    struct cnn_error error = { CNN_OK, "" };
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(full >= 0);
+    assert_int_equal(durable_append(full, "rows.csv", "text\n", 5, &error), CNN_ERROR);
+    assert_non_null(strstr(error.text, strerror(ENOSPC)));
+    assert_non_null(strstr(error.text, "rows.csv"));
+    close(full);
+}
+
+/* A process whose files may not grow beyond a limit, as on a disk that fills up in the middle of a line: the row before
+ * stays whole, the one that did not fit leaves nothing. Returns in the child only on success. */
+static void fill_up(const char *root)
+{
+    struct rows_writer *writer = NULL;
+    struct point point = a_point();
+    struct result result = a_result();
+    struct cnn_error error = { CNN_OK, "" };
+    struct rows rows;
+    char path[FILES_PATH * 2];
+    signal(SIGXFSZ, SIG_IGN);
+    if (rows_open(&writer, root, "a-machine", "full", &error))
+        _exit(2);
+    snprintf(path, sizeof path, "%s/rows.csv", rows_folder(writer));
+    if (rows_append(writer, &context, &point, NULL, &result, &error))
+        _exit(3);
+    struct stat whole, after;
+    if (stat(path, &whole))
+        _exit(4);
+    struct rlimit limit = { (rlim_t)whole.st_size + 100, (rlim_t)whole.st_size + 100 };
+    if (setrlimit(RLIMIT_FSIZE, &limit))
+        _exit(5);
+    if (rows_append(writer, &context, &point, NULL, &result, &error) != CNN_ERROR)
+        _exit(6);
+    if (!strstr(error.text, "rows.csv") || stat(path, &after) || after.st_size != whole.st_size)
+        _exit(7);
+    if (rows_read(&rows, path, &error) || rows.count != 1 || rows.torn)
+        _exit(8);
+    _exit(0);
+}
+
+static void a_disk_that_fills_up_costs_no_row(void **state)
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        fill_up(*state);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* As nobody, whom a folder's permissions bind also where the tests run as root. */
+static void try_read_only(const char *path)
+{
+    struct rows_writer *writer = NULL;
+    struct cnn_error error = { CNN_OK, "" };
+    if (geteuid() == 0 && setuid(65534))
+        _exit(2);
+    if (rows_open(&writer, path, "a-machine", "quick", &error) != CNN_ERROR || writer)
+        _exit(3);
+    _exit(strstr(error.text, path) && strstr(error.text, strerror(EACCES)) && strstr(error.text, "--out") ? 0 : 4);
+}
+
+static void a_place_that_cannot_be_written_is_said_at_once(void **state)
+{
+    struct rows_writer *writer = NULL;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH];
+    int status;
+    files_path(path, *state, "a-file");
+    files_write(path, "x", 1);
+    assert_int_equal(rows_open(&writer, path, "a-machine", "quick", &error), CNN_ERROR);
+    assert_non_null(strstr(error.text, path));
+    assert_null(writer);
+    files_path(path, *state, "read-only");
+    assert_int_equal(mkdir(path, 0555), 0);
+    assert_int_equal(chmod(*state, 0711), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        try_read_only(path);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_replaced_file_is_whole(void **state)
+{
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH], missing[FILES_PATH];
+    files_path(path, *state, "machine.json");
+    files_path(missing, *state, "no/such/folder/x");
+    assert_int_equal(durable_replace(path, "first, longer", 13, &error), CNN_OK);
+    assert_int_equal(durable_replace(path, "second", 6, &error), CNN_OK);
+    char *text = slurp(path);
+    assert_string_equal(text, "second");
+    free(text);
+    assert_int_equal(durable_replace(missing, "x", 1, &error), CNN_ERROR);
+    assert_non_null(strstr(error.text, missing));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_name_is_given_once),
+        cmocka_unit_test(a_row_comes_back),
+        cmocka_unit_test(samples_and_epochs_have_files_of_their_own),
+        cmocka_unit_test(no_number_is_an_empty_cell),
+        cmocka_unit_test(nothing_is_overwritten),
+        cmocka_unit_test(a_torn_line_is_left_out_and_said),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(carriage_returns_and_a_mark_are_fine),
+        cmocka_unit_test(a_full_device_is_said),
+        cmocka_unit_test(a_disk_that_fills_up_costs_no_row),
+        cmocka_unit_test(a_place_that_cannot_be_written_is_said_at_once),
+        cmocka_unit_test(a_replaced_file_is_whole),
+    };
+    return cmocka_run_group_tests(tests, files_folder_make, files_folder_remove);
+}
