@@ -248,7 +248,7 @@ char *point_to_json(const struct point *point)
     if (walk.object)
         walk_point(&walk, &copy);
     if (walk.object && !walk.failed)
-        text = cJSON_Print(walk.object);
+        text = cJSON_PrintUnformatted(walk.object);
     cJSON_Delete(walk.object);
     return text;
 }

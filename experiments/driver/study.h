@@ -129,7 +129,8 @@ int study_read_text(struct study *out, const char *path, const char *text, struc
 /* Overrides one key: "width=1,2,4", "image=32..104 step 8", "epochs=2". Any top-level key that is no list of groups. */
 int study_set(struct study *study, const char *assignment, struct cnn_error *error);
 
-/* Leaves out the series of all other backends and makes these required. CNN_INVALID where none is left. */
+/* Leaves out the series of all other backends and makes these required. CNN_SKIPPED where none is left,
+ * CNN_INVALID for a word that is no backend. */
 int study_keep_backends(struct study *study, const char *const *names, int count, struct cnn_error *error);
 
 /* All points, without repetition: axes that a backend does not take (threads for one thread, say) do not multiply its

@@ -117,6 +117,6 @@ int study_keep_backends(struct study *study, const char *const *names, int count
         kept += named;
     }
     return kept ? CNN_OK
-                : cnn_error_set(error, CNN_INVALID, "%s: --backend %s%s: no series of this study runs on it",
+                : cnn_error_set(error, CNN_SKIPPED, "%s: --backend %s%s: no series of this study runs on it",
                                 study->path, names[0], count > 1 ? ", ..." : "");
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* --help and --version. */
+#include "experiments/driver/backends.h"
+#include "experiments/driver/build_info.h"
+#include "experiments/driver/machine.h"
+#include "experiments/driver/options.h"
+
+#include <cjson/cJSON.h>
+#include <hwloc.h>
+#include <string.h>
+#include <zlib.h>
+
+/* At most 40 lines of 120 characters; a test counts them. */
+static const char help[] =
+    "Usage: ./run_sweep [options] STUDY.cfg...\n"
+    "Trains and times convolutional networks of growing size on the backends of this machine, as studies say.\n"
+    "\n"
+    "What to run:\n"
+    "  STUDY.cfg...          run every point of these studies: one CSV row each, then a table and charts\n"
+    "  --dry-run, -n         run nothing; show each point with its parameters, MACs, bytes and an estimate of its "
+    "time\n"
+    "  --list                show the backends of this machine, networks, layers, algorithms, axes and data sets\n"
+    "  --plot FOLDER...      draw the charts of earlier runs anew, as in --plot results/*/quick/latest\n"
+    "  --setup               first install what is missing (Debian, Ubuntu); --no-build: run what is built. Both must\n"
+    "                        come first, before all other arguments\n"
+    "\n"
+    "Choose:\n"
+    "  --set KEY=VALUES      replace a key of the study, as in --set width=1,2,4 or --set 'image=32..64 step 8'\n"
+    "  --filter TERMS        only points for which all terms hold: AXIS=VALUES, series=ID, or a piece of a point's "
+    "name,\n"
+    "                        as in --filter 'width=1..8 series=cpu train'; given again, both must hold\n"
+    "  --backend NAME        only series of this backend (cpu, omp, cuda); it must then be there. May be given again\n"
+    "  --threads N           threads of omp, over the study's; auto: as many as affinity and quota allow\n"
+    "  --data FOLDER         where data sets lie (MNIST); else the variable CONVSCALE_DATA says it\n"
+    "\n"
+    "Output:\n"
+    "  --out FOLDER          root of the results (default: results); a run writes MACHINE/STUDY/TIME/ below it\n"
+    "  --format WORD         what stdout gets: table (default on a terminal), csv (default in a pipe), json\n"
+    "  --quiet, -q           no progress and no notes; failures are still told. Log and progress go to stderr\n"
+    "\n"
+    "About:\n"
+    "  --help, -h            this text\n"
+    "  --version, -V         version, compiler, libraries and backends of this build\n"
+    "\n"
+    "Exit codes: 0 all is well (what a machine lacks is left out aloud, and points that cannot exist are no failure);\n"
+    "  1 a point failed (mismatch, oom, timeout, error; invalid or unavailable where it was required or asked for by "
+    "name,\n"
+    "  or where nothing else came of a study) or results could not be written; 2 a wrong command line or study;\n"
+    "  130 ended by Ctrl-C (128 + the signal's number), with all finished points on disk.\n";
+
+void help_print(FILE *out)
+{
+    fputs(help, out);
+}
+
+static void print_backends(FILE *out)
+{
+    for (const struct backend_entry *entry = backend_entries(); entry->name; entry++) {
+        struct cnn_device *device = NULL;
+        struct cnn_device_info info;
+        const struct cnn_device_options options = { 0 };
+        struct cnn_error error;
+        const struct cnn_backend *backend = entry->backend;
+        if (!backend)
+            fprintf(out, "%s: not available: %s\n", entry->name, entry->missing);
+        else if (backend->open(&device, &options, &error) || backend->describe(device, &info, &error))
+            fprintf(out, "%s: not available: %s\n", entry->name, error.text);
+        else
+            fprintf(out, "%s: %s%s%s%s%s\n", entry->name, info.name, info.isas[0] ? "; " : "", info.isas,
+                    info.detail[0] ? "; " : "", info.detail);
+        if (backend)
+            backend->close(device);
+    }
+}
+
+void version_print(FILE *out)
+{
+    unsigned hwloc = hwloc_get_api_version();
+    fprintf(out, "convscale %s (%s)\n", BUILD_VERSION, machine_build());
+    fprintf(out, "compiler: %s %s, %s build, -O%s %s\n", BUILD_COMPILER, BUILD_COMPILER_VERSION, BUILD_TYPE,
+            BUILD_OPTIMIZATION, BUILD_C_ARGS);
+    fprintf(out, "libraries: libconfig %s, cJSON %s, hwloc %u.%u, zlib %s, OpenMP %s\n", BUILD_LIBCONFIG,
+            cJSON_Version(), hwloc >> 16, hwloc >> 8 & 0xff, zlibVersion(), BUILD_OPENMP[0] ? BUILD_OPENMP : "none");
+    print_backends(out);
+}

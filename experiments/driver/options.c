@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* getopt_long, with sentences of our own for what it refuses. */
+#include "experiments/driver/options.h"
+#include "experiments/driver/suggest.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+#define THREADS_MAX 4096
+
+enum { OPT_SET = 256, OPT_FILTER, OPT_BACKEND, OPT_THREADS, OPT_DATA, OPT_OUT, OPT_FORMAT, OPT_PLOT, OPT_LIST };
+
+static const struct option long_options[] = {
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'V' },
+    { "list", no_argument, NULL, OPT_LIST },
+    { "dry-run", no_argument, NULL, 'n' },
+    { "plot", no_argument, NULL, OPT_PLOT },
+    { "filter", required_argument, NULL, OPT_FILTER },
+    { "set", required_argument, NULL, OPT_SET },
+    { "backend", required_argument, NULL, OPT_BACKEND },
+    { "threads", required_argument, NULL, OPT_THREADS },
+    { "data", required_argument, NULL, OPT_DATA },
+    { "out", required_argument, NULL, OPT_OUT },
+    { "format", required_argument, NULL, OPT_FORMAT },
+    { "quiet", no_argument, NULL, 'q' },
+    { NULL, 0, NULL, 0 },
+};
+
+static void add(struct words_given *words, const char *word)
+{
+    words->list[words->count++] = word;
+}
+
+/* No list gets longer than the command line. */
+static bool make_room(struct options *options, int argc)
+{
+    struct words_given *lists[] = { &options->arguments, &options->sets, &options->filters, &options->backends };
+    bool fine = true;
+    for (int i = 0; i < COUNT(lists); i++) {
+        lists[i]->list = calloc((size_t)argc + 1, sizeof *lists[i]->list);
+        fine = fine && lists[i]->list;
+    }
+    return fine;
+}
+
+void options_free(struct options *options)
+{
+    free(options->arguments.list);
+    free(options->sets.list);
+    free(options->filters.list);
+    free(options->backends.list);
+    *options = (struct options){ 0 };
+}
+
+/* Options of the shell script around this program are known here for a better sentence. */
+static int unknown_option(const char *word, struct cnn_error *error)
+{
+    static const char *const scripts[] = { "setup", "no-build", "build-only" };
+    const char *names[COUNT(long_options) + COUNT(scripts)];
+    char name[64], meant[80] = "";
+    int count = 0;
+    for (const struct option *option = long_options; option->name; option++)
+        names[count++] = option->name;
+    for (int i = 0; i < COUNT(scripts); i++)
+        if (!strncmp(word, "--", 2) && !strcmp(word + 2, scripts[i]))
+            return cnn_error_set(error, CNN_INVALID, "%s: must be the first argument of ./run_sweep", word);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *nearest = suggest_nearest(name + strspn(name, "-"), names, count);
+    if (nearest && strchr(word, '=') && !suggest_distance(name + strspn(name, "-"), nearest))
+        return cnn_error_set(error, CNN_INVALID, "%.60s: --%s takes no value", word, nearest);
+    if (nearest)
+        snprintf(meant, sizeof meant, " (did you mean --%s?)", nearest);
+    return cnn_error_set(error, CNN_INVALID, "%.60s: no such option%s; --help shows all", word, meant);
+}
+
+static int read_threads(struct options *options, const char *word, struct cnn_error *error)
+{
+    char *end;
+    errno = 0;
+    long threads = strtol(word, &end, 10);
+    bool number = end != word && *end == '\0' && !errno && threads >= 1 && threads <= THREADS_MAX;
+    if (!number && strcmp(word, "auto"))
+        return cnn_error_set(error, CNN_INVALID, "--threads %.40s: expected a number from 1 to %d, or auto", word,
+                             THREADS_MAX);
+    snprintf(options->threads, sizeof options->threads, "threads=%.20s", word);
+    add(&options->sets, options->threads);
+    return CNN_OK;
+}
+
+static int read_format(struct options *options, const char *word, struct cnn_error *error)
+{
+    static const char *const words[] = { "table", "csv", "json" };
+    char meant[80];
+    for (int i = 0; i < COUNT(words); i++)
+        if (!strcmp(word, words[i])) {
+            options->format = FORMAT_TABLE + i;
+            return CNN_OK;
+        }
+    suggest_text(meant, sizeof meant, word, words, COUNT(words));
+    return cnn_error_set(error, CNN_INVALID, "--format %.40s: expected table, csv or json%s", word, meant);
+}
+
+static int read_data(struct options *options, const char *folder, struct cnn_error *error)
+{
+    struct stat about;
+    if (stat(folder, &about))
+        return cnn_error_set(error, CNN_INVALID, "--data %.300s: %s", folder, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return cnn_error_set(error, CNN_INVALID, "--data %.300s: is a file: expected the folder that the files lie in",
+                             folder);
+    options->data = folder;
+    return CNN_OK;
+}
+
+static int set_action(struct options *options, enum action action, struct cnn_error *error)
+{
+    if (options->action != ACTION_RUN && options->action != action && action > ACTION_RUN)
+        return cnn_error_set(error, CNN_INVALID, "--list, --dry-run, --plot, --help and --version exclude each other");
+    options->action = action;
+    return CNN_OK;
+}
+
+static int read_option(struct options *options, int option, char **argv, struct cnn_error *error)
+{
+    switch (option) {
+    case 'h':
+        return set_action(options, ACTION_HELP, error);
+    case 'V':
+        return set_action(options, ACTION_VERSION, error);
+    case 'n':
+        return set_action(options, ACTION_DRY_RUN, error);
+    case OPT_LIST:
+        return set_action(options, ACTION_LIST, error);
+    case OPT_PLOT:
+        return set_action(options, ACTION_PLOT, error);
+    case 'q':
+        options->quiet = true;
+        return CNN_OK;
+    case OPT_SET:
+        add(&options->sets, optarg);
+        return CNN_OK;
+    case OPT_FILTER:
+        add(&options->filters, optarg);
+        return CNN_OK;
+    case OPT_BACKEND:
+        add(&options->backends, optarg);
+        return CNN_OK;
+    case OPT_THREADS:
+        return read_threads(options, optarg, error);
+    case OPT_DATA:
+        return read_data(options, optarg, error);
+    case OPT_OUT:
+        options->out = optarg;
+        return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--out: expected a folder");
+    case OPT_FORMAT:
+        return read_format(options, optarg, error);
+    case ':':
+        return cnn_error_set(error, CNN_INVALID, "%.60s: expected a value behind it; --help shows all",
+                             argv[optind - 1]);
+    default:
+        if (optopt > 0 && optopt < OPT_SET && strncmp(argv[optind - 1], "--", 2)) {
+            const char word[3] = { '-', (char)optopt, '\0' };
+            return unknown_option(word, error);
+        }
+        return unknown_option(argv[optind - 1], error);
+    }
+}
+
+static int check(const struct options *options, struct cnn_error *error)
+{
+    if (options->action == ACTION_PLOT && options->arguments.count == 0)
+        return cnn_error_set(error, CNN_INVALID,
+                             "--plot: expected the folder of a run, as in --plot results/*/quick/latest");
+    if ((options->action == ACTION_RUN || options->action == ACTION_DRY_RUN) && options->arguments.count == 0)
+        return cnn_error_set(
+            error, CNN_INVALID,
+            "no study given: expected one, as in ./run_sweep experiments/quick.cfg; --help shows more");
+    return CNN_OK;
+}
+
+int options_parse(struct options *out, int argc, char **argv, struct cnn_error *error)
+{
+    int option, status = CNN_OK;
+    *out = (struct options){ 0 };
+    if (!make_room(out, argc))
+        return cnn_error_set(error, CNN_OOM, "no memory for the command line");
+    optind = 1;
+    opterr = 0;
+    while (!status && (option = getopt_long(argc, argv, ":hVnq", long_options, NULL)) != -1)
+        status = read_option(out, option, argv, error);
+    while (!status && optind < argc)
+        add(&out->arguments, argv[optind++]);
+    return status ? status : check(out, error);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: what the user wants done, checked, nothing done yet. */
+#ifndef DRIVER_OPTIONS_H
+#define DRIVER_OPTIONS_H
+
+#include "lib/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum action { ACTION_RUN, ACTION_DRY_RUN, ACTION_LIST, ACTION_PLOT, ACTION_HELP, ACTION_VERSION };
+
+/* AUTO: a table on a terminal, CSV into a pipe or file. */
+enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+
+/* Exit codes of the program. A signal ends it with 128 + its number: 130 for Ctrl-C. */
+enum { EXIT_FINE = 0, EXIT_POINTS_FAILED = 1, EXIT_USAGE = 2 };
+
+struct words_given {
+    int count;
+    const char **list; /* into argv */
+};
+
+struct options {
+    enum action action;
+    enum format format;
+    bool quiet;
+    struct words_given arguments; /* studies, or folders to plot */
+    struct words_given sets;      /* --set, and --threads as one */
+    struct words_given filters, backends;
+    char threads[32];       /* "threads=4" */
+    const char *data, *out; /* NULL: not given */
+};
+
+/* Fills *out. CNN_INVALID with one sentence for a command line that is none. Free it in either case. */
+int options_parse(struct options *out, int argc, char **argv, struct cnn_error *error);
+void options_free(struct options *options);
+
+/* help.c */
+void help_print(FILE *out);
+void version_print(FILE *out);
+
+#endif
