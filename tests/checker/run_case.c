@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* One case on one target, three programs: an inspectable one whose every tensor is compared, an ordinary one (which may
+ * fuse and overwrite as it likes) that must train to the same parameters within bounds and to the same bits each time,
+ * and one that only classifies. */
+#include "lib/parameters.h"
+#include "tests/checker/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One step on batch `b` with everything that can be known of it. */
+static bool train(struct run *run, int b, bool inspectable)
+{
+    struct cnn_error error = { 0 };
+    const struct cnn_reference *oracle = check_material_oracle(run->material, b, run->before.data);
+    return run_load(run, 0, b, true) &&
+           run_worked(run, run->target->backend->train(run->program, 1, &error), "train", &error) &&
+           run_synchronised(run, "training") && (!inspectable || run_inspect_all(run, oracle, b)) &&
+           run_fetch(run, oracle, "training", b, true) && run_check_update(run, oracle);
+}
+
+static bool classify(struct run *run, int b, bool labelled)
+{
+    struct cnn_error error = { 0 };
+    const struct cnn_reference *oracle = check_material_oracle(run->material, b, run->before.data);
+    return run_load(run, 0, b, labelled) &&
+           run_worked(run, run->target->backend->classify(run->program, 1, &error), "classify", &error) &&
+           run_synchronised(run, "classification") && run_fetch(run, oracle, "classification", b, false);
+}
+
+static bool evaluate(struct run *run, int b)
+{
+    struct cnn_error error = { 0 };
+    const struct cnn_reference *oracle = check_material_oracle(run->material, b, run->before.data);
+    return run_load(run, 0, b, true) &&
+           run_worked(run, run->target->backend->evaluate(run->program, 1, &error), "evaluate", &error) &&
+           run_synchronised(run, "evaluation") && run_fetch(run, oracle, "evaluation", b, true);
+}
+
+/* CHECK_UNSUPPORTED where the backend says that this cannot be done; a plan must say the same. */
+static enum check_verdict compile(struct run *run, struct cnn_program_options options)
+{
+    const struct check_target *target = run->target;
+    struct cnn_error error = { 0 }, plan_error = { 0 };
+    struct cnn_plan plan = { 0 };
+    options.batch = run->material->c.batch;
+    options.algorithm = target->algorithm;
+    options.isa = target->isa;
+    int planned = target->backend->plan(target->device, run->material->network, &options, &plan, &plan_error);
+    int status = target->backend->compile(&run->program, target->device, run->material->network, &options, &error);
+    if (planned != status) {
+        check_fail(run->report, "plan says %s (%s), compile says %s (%s)", cnn_status_word((enum cnn_status)planned),
+                   plan_error.text, cnn_status_word((enum cnn_status)status), error.text);
+        return CHECK_FAILED;
+    }
+    if (status == CNN_INVALID && error.text[0])
+        return CHECK_UNSUPPORTED;
+    if (!run_worked(run, status, "compile", &error))
+        return CHECK_FAILED;
+    int64_t sum = plan.parameters + plan.gradients + plan.activations + plan.workspace + plan.batches;
+    if (plan.total == sum && plan.parameters >= 4 * run->material->network->parameters)
+        return CHECK_PASSED;
+    check_fail(run->report, "plan: %lld bytes in all, %lld of parameters; the classes add up to %lld",
+               (long long)plan.total, (long long)plan.parameters, (long long)sum);
+    return CHECK_FAILED;
+}
+
+static bool inspectable_program(struct run *run)
+{
+    if (!run_write_parameters(run, true))
+        return false;
+    if (run->material->c.data != CHECK_NAN)
+        for (int b = 0; b < CHECK_BATCHES; b++)
+            if (!train(run, b, true))
+                return false;
+    return classify(run, 1, true) && evaluate(run, 0) && evaluate(run, 1) && classify(run, 0, false);
+}
+
+/* The bits after both steps must be those of everybody in the group who did the same. */
+static bool same_as_others(struct run *run)
+{
+    const struct check_target *target = run->target;
+    struct check_material *material = run->material;
+    uint64_t checksum = cnn_checksum_floats(run->before.data, material->network->parameters);
+    const char *isa = target->isa ? target->isa : "";
+    for (int i = 0; i < material->record_count; i++) {
+        struct check_record *record = &material->records[i];
+        if (strcmp(record->group, target->group) != 0 || strcmp(record->algorithm, target->algorithm) != 0 ||
+            strcmp(record->isa, isa) != 0)
+            continue;
+        return record->checksum == checksum ||
+               check_fail(run->report,
+                          "parameters after two steps: checksum %016llx, but another run of group %s had "
+                          "%016llx",
+                          (unsigned long long)checksum, target->group, (unsigned long long)record->checksum);
+    }
+    if (material->record_count < (int)(sizeof material->records / sizeof *material->records)) {
+        struct check_record *record = &material->records[material->record_count++];
+        *record = (struct check_record){ .group = target->group, .algorithm = target->algorithm, .checksum = checksum };
+        snprintf(record->isa, sizeof record->isa, "%s", isa);
+    }
+    return true;
+}
+
+/* Both batches resident: steps rotate from slot 0 on, and two steps in one call give the bits of two calls. */
+static bool rotate_training(struct run *run)
+{
+    struct cnn_error error = { 0 };
+    struct check_material *material = run->material;
+    size_t bytes = (size_t)material->network->parameters * sizeof(float);
+    float *once = malloc(bytes);
+    if (!once)
+        return check_fail(run->report, "checker: no memory for parameters");
+    memcpy(once, run->before.data, bytes);
+    bool right = run_write_parameters(run, true) && run_load(run, 0, 0, true) && run_load(run, 1, 1, true) &&
+                 run_worked(run, run->target->backend->train(run->program, 2, &error), "train", &error) &&
+                 run_synchronised(run, "two steps") && run_read_parameters(run, &run->before) &&
+                 (!memcmp(once, run->before.data, bytes) ||
+                  check_fail(run->report, "two steps in one call gave other parameters than two calls"));
+    free(once);
+    return right;
+}
+
+/* Slots 0, 1, 0: sums over all three, labels of the last. */
+static bool rotate_evaluation(struct run *run)
+{
+    struct cnn_error error = { 0 };
+    struct check_material *material = run->material;
+    const struct cnn_backend *backend = run->target->backend;
+    struct cnn_answer stale = { 0 }, answer = { .labels = NULL, .outputs = run->outputs.data };
+    if (!evaluate(run, 1) || !evaluate(run, 0) || !run_load(run, 1, 1, true) ||
+        !run_worked(run, backend->fetch(run->program, &stale, &error), "fetch", &error) ||
+        !run_worked(run, backend->evaluate(run->program, 3, &error), "evaluate", &error))
+        return false;
+    check_buffer_reset(&run->outputs, (int64_t)material->c.counts[0] * material->network->classes);
+    if (!run_worked(run, backend->fetch(run->program, &answer, &error), "fetch", &error) ||
+        !run_synchronised(run, "fetch"))
+        return false;
+    int64_t images = 2 * material->c.counts[0] + material->c.counts[1];
+    int64_t correct = 2 * run->correct[0] + run->correct[1];
+    if (stale.images != 0 || answer.images != images || answer.correct != correct)
+        return check_fail(run->report,
+                          "three evaluations over two slots: %lld correct of %lld images (%lld left over before), "
+                          "expected %lld of %lld",
+                          (long long)answer.correct, (long long)answer.images, (long long)stale.images,
+                          (long long)correct, (long long)images);
+    double bound = 2 * cnn_reference_loss_bound(material->oracle[0]) + cnn_reference_loss_bound(material->oracle[1]);
+    int last = material->network->layer_count - 1;
+    return check_number(run->report, "loss over rotating slots", answer.loss_sum,
+                        2 * material->loss[0] + material->loss[1], bound) &&
+           run_intact(run, &run->outputs, "fetch") &&
+           check_values(run->report, "outputs of slot 0", material->network->layers[last].out, run->outputs.data,
+                        cnn_reference_output(material->oracle[0], last),
+                        cnn_reference_output_bound(material->oracle[0], last), material->c.counts[0],
+                        material->c.data == CHECK_NAN);
+}
+
+static bool ordinary_program(struct run *run)
+{
+    if (!run_write_parameters(run, true))
+        return false;
+    if (run->material->c.data == CHECK_NAN)
+        return rotate_evaluation(run);
+    for (int b = 0; b < CHECK_BATCHES; b++)
+        if (!train(run, b, false))
+            return false;
+    return same_as_others(run) && rotate_evaluation(run) && rotate_training(run);
+}
+
+static bool classifying_program(struct run *run)
+{
+    return run_write_parameters(run, false) && classify(run, 1, false) && classify(run, 0, false);
+}
+
+static enum check_verdict run_program(const struct check_target *target, struct check_material *material,
+                                      struct check_report *report, const struct cnn_program_options *options,
+                                      bool (*body)(struct run *run))
+{
+    struct run run = { .target = target, .material = material, .report = report };
+    enum check_verdict verdict = run_start(&run) ? compile(&run, *options) : CHECK_FAILED;
+    if (verdict == CHECK_PASSED && !body(&run))
+        verdict = CHECK_FAILED;
+    run_finish(&run);
+    return verdict;
+}
+
+enum check_verdict check_run(const struct check_target *target, struct check_material *material,
+                             struct check_report *report)
+{
+    const struct cnn_program_options options[3] = {
+        { .slots = 1, .phases = CNN_PHASE_ALL, .momentum = true, .inspectable = true, .guarded = true },
+        { .slots = 2, .phases = CNN_PHASE_ALL, .momentum = material->c.rates.momentum > 0.0f },
+        { .slots = 1, .phases = CNN_PHASE_CLASSIFY }
+    };
+    static const char *const names[3] = { "inspectable", "ordinary", "classifying" };
+    bool (*const bodies[3])(struct run *) = { inspectable_program, ordinary_program, classifying_program };
+    for (int i = 0; i < 3; i++) {
+        enum check_verdict verdict = run_program(target, material, report, &options[i], bodies[i]);
+        if (verdict == CHECK_FAILED) {
+            char text[sizeof report->text];
+            snprintf(text, sizeof text, "%s", report->text);
+            snprintf(report->text, sizeof report->text, "%s program: %.1900s", names[i], text);
+        }
+        if (verdict != CHECK_PASSED)
+            return verdict;
+    }
+    return CHECK_PASSED;
+}
