@@ -109,14 +109,18 @@ struct view {
     int runs;
 };
 
-static void find_axes(struct view *view, const struct point *points, int count)
+static void find_axes(struct view *view, const struct study *study, const struct point *points, int count)
 {
     char first[STUDY_WORD], word[STUDY_WORD];
     for (int axis = 0; axis < STUDY_AXIS_COUNT; axis++) {
         view->varies[axis] = axis == AXIS_NETWORK;
+        first[0] = '\0';
         for (int i = 0; i < count && !view->varies[axis]; i++) {
-            study_axis_of_point(axis, &points[0], first);
+            if (study_axis_is_any(study, &points[i], axis))
+                continue;
             study_axis_of_point(axis, &points[i], word);
+            if (!first[0])
+                memcpy(first, word, sizeof first);
             view->varies[axis] = strcmp(first, word) != 0;
         }
         view->axes += view->varies[axis];
@@ -226,7 +230,7 @@ static bool print_table(FILE *out, const struct study *study, const struct point
 {
     struct view view = { .axes = 0 };
     struct forecast forecast;
-    find_axes(&view, points, count);
+    find_axes(&view, study, points, count);
     struct grid *grid = start_grid(&view);
     for (int i = 0; i < count; i++) {
         forecast_point(forecaster, &points[i], &forecast);

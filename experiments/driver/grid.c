@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define GAP 2        /* blanks between columns */
-#define HEAD_WIDE 24 /* a head is tried at this width first, then narrower */
+#define HEAD_WIDE 16 /* a head is tried at this width first, then narrower */
 #define HEAD_LINES 8
 
 struct grid {

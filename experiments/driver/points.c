@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const phase_names[POINT_PHASE_COUNT] = { "train", "classify", "evaluate", "accuracy" };
@@ -75,12 +76,25 @@ static void put_choices(struct text *text, const struct point *point)
     }
 }
 
+/* The fewest digits that read as the same float. */
+static void put_float(struct text *text, const char *name, float value)
+{
+    char digits[32];
+    for (int count = 6; count <= 9; count++) {
+        snprintf(digits, sizeof digits, "%.*g", count, (double)value);
+        if (strtof(digits, NULL) == value)
+            break;
+    }
+    put(text, " %s=%s", name, digits);
+}
+
 static void put_training(struct text *text, const struct point *point)
 {
     put(text, " fit=%d train_limit=%d", point->fit, point->train_limit);
-    if (point->phase == POINT_ACCURACY)
-        put(text, " test_limit=%d epochs=%d rate_decay=%.9g", point->test_limit, point->epochs,
-            (double)point->rate_decay);
+    if (point->phase != POINT_ACCURACY)
+        return;
+    put(text, " test_limit=%d epochs=%d", point->test_limit, point->epochs);
+    put_float(text, "rate_decay", point->rate_decay);
 }
 
 void point_key(const struct point *point, char *out, size_t size)
@@ -103,9 +117,11 @@ void point_key(const struct point *point, char *out, size_t size)
     put(&text, " data=%s", point->data);
     if (strcmp(point->data, "normal"))
         put_training(&text, point);
-    if (point->phase == POINT_TRAIN || point->phase == POINT_ACCURACY)
-        put(&text, " rate=%.9g momentum=%.9g decay=%.9g", (double)point->rates.rate, (double)point->rates.momentum,
-            (double)point->rates.decay);
+    if (point->phase == POINT_TRAIN || point->phase == POINT_ACCURACY) {
+        put_float(&text, "rate", point->rates.rate);
+        put_float(&text, "momentum", point->rates.momentum);
+        put_float(&text, "decay", point->rates.decay);
+    }
     put(&text, " seed=%" PRIu64, spec->seed);
 }
 
@@ -122,6 +138,8 @@ void point_title(const struct point *point, char *out, size_t size)
     if (spec->image > 0)
         put(&text, " image %d", spec->image);
     put(&text, " batch %d %s", point->batch, point_phase_name(point->phase));
+    if (strcmp(point->data, "normal"))
+        put(&text, " on %s", point->data);
     if (point->copies != CNN_COPIES_NONE)
         put(&text, " copies %s", cnn_copies_name(point->copies));
     if (point->precision != CNN_FP32)

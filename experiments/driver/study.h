@@ -150,4 +150,8 @@ int study_connections_parse(struct cnn_network_connections *out, const char *tex
 /* The value of an axis at a point, as a study would write it. */
 void study_axis_of_point(enum study_axis axis, const struct point *point, char out[STUDY_WORD]);
 
+/* Whether the point stands for all values of the axis. Only how something is computed can be so; another network or
+ * size is another row. */
+bool study_axis_is_any(const struct study *study, const struct point *point, enum study_axis axis);
+
 #endif

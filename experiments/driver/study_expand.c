@@ -53,6 +53,26 @@ void study_axis_of_point(enum study_axis axis, const struct point *point, char o
     snprintf(out, STUDY_WORD, "%s", word);
 }
 
+bool study_axis_is_any(const struct study *study, const struct point *point, enum study_axis axis)
+{
+    const struct backend_entry *entry = backend_entry(point->backend);
+    int place = study_series_find(study, point->series);
+    bool fixed = place >= 0 && study->series[place].fixed[axis].count > 0;
+    switch (axis) {
+    case AXIS_THREADS:
+        return fixed || (entry && !entry->threads);
+    case AXIS_ISA:
+        return fixed || (entry && !entry->isa);
+    case AXIS_LAUNCH:
+        return fixed || (entry && !entry->launch);
+    case AXIS_PRECISION:
+    case AXIS_COPIES:
+        return fixed;
+    default:
+        return false;
+    }
+}
+
 /* The values that one point takes from the axes; NULL: not given. */
 struct choice_of_values {
     const struct study_value *value[STUDY_AXIS_COUNT];

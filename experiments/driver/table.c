@@ -90,7 +90,7 @@ static void common_words(const struct table *table, char *out, size_t size)
         char word[STUDY_WORD];
         study_axis_of_point(axis, first, word);
         bool told = table->varies[axis] || axis == AXIS_PHASE || axis == AXIS_LAUNCH ||
-                    table_is_any(table->study, first, axis) || (plain[axis] && !strcmp(plain[axis], word));
+                    study_axis_is_any(table->study, first, axis) || (plain[axis] && !strcmp(plain[axis], word));
         if (!told)
             at += (size_t)snprintf(out + at, size - at, "%s%s%s%s", at ? ", " : "",
                                    axis == AXIS_NETWORK ? "" : study_axis_name(axis), axis == AXIS_NETWORK ? "" : " ",

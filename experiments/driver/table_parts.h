@@ -32,8 +32,4 @@ void table_close(struct table *table);
 /* What is in a row for a series of the study; NULL: no such point. */
 const struct result *table_result(const struct table *table, int row, int series);
 
-/* Whether the point stands for all values of the axis. Only how something is computed can be so; another network or
- * size is another row. */
-bool table_is_any(const struct study *study, const struct point *point, enum study_axis axis);
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which points stand beside each other. Rows are the combinations of the axes that vary; a series that an axis makes no
  * difference to, or that fixes it for itself (one thread beside many), stands in every row. */
-#include "experiments/driver/backends.h"
 #include "experiments/driver/table_parts.h"
 
 #include <stdlib.h>
@@ -15,26 +14,6 @@ static int series_of(const struct study *study, const struct point *point)
     return place < study->series_count ? place : -1;
 }
 
-bool table_is_any(const struct study *study, const struct point *point, enum study_axis axis)
-{
-    const struct backend_entry *entry = backend_entry(point->backend);
-    int place = series_of(study, point);
-    bool fixed = place >= 0 && study->series[place].fixed[axis].count > 0;
-    switch (axis) {
-    case AXIS_THREADS:
-        return fixed || (entry && !entry->threads);
-    case AXIS_ISA:
-        return fixed || (entry && !entry->isa);
-    case AXIS_LAUNCH:
-        return fixed || (entry && !entry->launch);
-    case AXIS_PRECISION:
-    case AXIS_COPIES:
-        return fixed;
-    default:
-        return false;
-    }
-}
-
 static void find_axes(struct table *table)
 {
     char first[STUDY_WORD], word[STUDY_WORD];
@@ -42,7 +21,7 @@ static void find_axes(struct table *table)
         first[0] = '\0';
         for (int i = 0; i < table->count && axis != AXIS_PHASE && !table->varies[axis]; i++) {
             const struct point *point = &table->points[i];
-            if (point->phase != table->phase || table_is_any(table->study, point, axis))
+            if (point->phase != table->phase || study_axis_is_any(table->study, point, axis))
                 continue;
             study_axis_of_point(axis, point, word);
             if (!first[0])
@@ -57,7 +36,7 @@ static void row_of(const struct table *table, const struct point *point, struct 
 {
     memset(row, 0, sizeof *row);
     for (int axis = 0; axis < STUDY_AXIS_COUNT; axis++)
-        if (table->varies[axis] && !table_is_any(table->study, point, axis))
+        if (table->varies[axis] && !study_axis_is_any(table->study, point, axis))
             study_axis_of_point(axis, point, row->word[axis]);
 }
 
