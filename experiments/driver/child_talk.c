@@ -19,6 +19,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #define LOWEST_DESCRIPTOR 10 /* pipes stay clear of 0 to 3 */
 #define ANSWER_BYTES_MAX ((size_t)64 << 20)
@@ -193,46 +196,66 @@ static int patience(const struct child_talk *talk, int most)
     return most >= 0 && most < wait ? most : wait;
 }
 
-/* What is still in the pipe of a child that is gone. */
-static void hear_last_words(struct child_talk *talk)
+/* Becomes readable when the process ends; -1 where the system has no such thing. */
+static int watch_end(pid_t pid)
 {
-    if (talk->words_in < 0)
-        return;
-    fcntl(talk->words_in, F_SETFL, O_NONBLOCK);
-    for (struct pollfd end = { talk->words_in, POLLIN, 0 }; talk->words_in >= 0 && poll(&end, 1, 0) > 0;)
+#if defined(__linux__) && defined(SYS_pidfd_open)
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+    (void)pid;
+    return -1;
+#endif
+}
+
+/* What is still in the pipes of a child that is gone, be they open elsewhere or not. */
+static void hear_the_rest(struct child_talk *talk)
+{
+    struct pollfd end = { talk->out, POLLIN, 0 };
+    while (talk->out >= 0 && poll(&end, 1, 0) > 0)
+        hear_answer(talk);
+    end = (struct pollfd){ talk->words_in, POLLIN, 0 };
+    while (talk->words_in >= 0 && poll(&end, 1, 0) > 0)
         hear_words(talk);
 }
 
-/* Listens until the child is gone, its time is up or a signal came. The pipes close when it ends, so that no timer is
- * needed to see that; only a child that closed them by itself, or left them to another process, is looked for at
- * intervals. */
+/* Waits for news. Without a descriptor that tells the end, the end of the answer's pipe does; a child that has closed
+ * it, or has answered and may have left it to another process, is then looked for at intervals: never while it
+ * measures. */
+static void wait_for_news(struct child_talk *talk, int end)
+{
+    struct pollfd ends[] = { { talk->in, POLLOUT, 0 },
+                             { talk->out, POLLIN, 0 },
+                             { talk->words_in, POLLIN, 0 },
+                             { child_signals_descriptor(), POLLIN, 0 },
+                             { end, POLLIN, 0 } };
+    bool look = end < 0 && (talk->out < 0 || talk->answer.size > 0);
+    int ready = poll(ends, sizeof ends / sizeof *ends, patience(talk, look ? 10 : -1));
+    if (ready > 0 && ends[0].revents)
+        send_question(talk);
+    if (ready > 0 && ends[1].revents)
+        hear_answer(talk);
+    if (ready > 0 && ends[2].revents)
+        hear_words(talk);
+    if (look || ends[4].revents)
+        reap(talk, WNOHANG);
+}
+
 void child_talk_listen(struct child_talk *talk)
 {
+    int end = watch_end(talk->pid);
     while (!talk->ended) {
-        bool silent = talk->out < 0;
-        struct pollfd ends[] = { { talk->in, POLLOUT, 0 },
-                                 { talk->out, POLLIN, 0 },
-                                 { talk->words_in, POLLIN, 0 },
-                                 { child_signals_descriptor(), POLLIN, 0 } };
-        int ready = poll(ends, 4, patience(talk, silent ? 10 : -1));
-        if (ready > 0 && ends[0].revents)
-            send_question(talk);
-        if (ready > 0 && ends[1].revents)
-            hear_answer(talk);
-        if (ready > 0 && ends[2].revents)
-            hear_words(talk);
-        talk->interrupted = child_interrupted() != 0;
-        talk->timed_out = !talk->interrupted && clock_seconds() >= talk->deadline;
-        if (talk->interrupted || talk->timed_out) {
+        wait_for_news(talk, end);
+        talk->interrupted = !talk->ended && child_interrupted() != 0;
+        talk->timed_out = !talk->ended && !talk->interrupted && clock_seconds() >= talk->deadline;
+        if (!talk->ended && (talk->interrupted || talk->timed_out)) {
             kill(-talk->pid, SIGKILL);
             reap(talk, 0);
-        } else if (talk->out < 0) {
-            reap(talk, WNOHANG);
         }
     }
     child_signals_watch(0);
     kill(-talk->pid, SIGKILL); /* whatever it left behind in its group */
-    hear_last_words(talk);
+    hear_the_rest(talk);
+    close_end(&end);
 }
 
 void child_talk_close(struct child_talk *talk)
