@@ -84,37 +84,51 @@ static bool inspect(struct run *run, enum cnn_inspection what, int layer, int64_
            run_intact(run, &run->tensor, name);
 }
 
-static bool inspect_layer(struct run *run, const struct cnn_reference *oracle, int b, int i)
+static bool inspect_output(struct run *run, const struct cnn_reference *oracle, int64_t images, int i)
 {
     const struct cnn_layer *layer = &run->material->network->layers[i];
-    int64_t images = run->material->c.counts[b], size = images * cnn_shape_size(layer->out);
     char what[96];
     snprintf(what, sizeof what, "layer %s, output", layer->name);
-    if (!inspect(run, CNN_INSPECT_OUTPUT, i, size, what) ||
-        !check_values(run->report, what, layer->out, run->tensor.data, cnn_reference_output(oracle, i),
-                      cnn_reference_output_bound(oracle, i), images, false))
-        return false;
-    snprintf(what, sizeof what, "layer %s, delta", layer->name);
-    if (i >= run->material->first_with_delta &&
-        (!inspect(run, CNN_INSPECT_DELTA, i, size, what) ||
-         !check_values(run->report, what, layer->out, run->tensor.data, cnn_reference_delta(oracle, i),
-                       cnn_reference_delta_bound(oracle, i), images, false)))
-        return false;
-    snprintf(what, sizeof what, "layer %s, gradient", layer->name);
-    return layer->weights + layer->biases == 0 ||
-           (inspect(run, CNN_INSPECT_PARAMETER_GRADIENT, i, layer->weights + layer->biases, what) &&
-            check_parameters(run->report, what, layer, run->tensor.data,
-                             cnn_reference_gradient(oracle) + layer->weight_at,
-                             cnn_reference_gradient_bound(oracle) + layer->weight_at));
+    return inspect(run, CNN_INSPECT_OUTPUT, i, images * cnn_shape_size(layer->out), what) &&
+           check_values(run->report, what, layer->out, run->tensor.data, cnn_reference_output(oracle, i),
+                        cnn_reference_output_bound(oracle, i), images, false);
 }
 
+static bool inspect_delta(struct run *run, const struct cnn_reference *oracle, int64_t images, int i)
+{
+    const struct cnn_layer *layer = &run->material->network->layers[i];
+    char what[96];
+    snprintf(what, sizeof what, "layer %s, delta", layer->name);
+    return inspect(run, CNN_INSPECT_DELTA, i, images * cnn_shape_size(layer->out), what) &&
+           check_values(run->report, what, layer->out, run->tensor.data, cnn_reference_delta(oracle, i),
+                        cnn_reference_delta_bound(oracle, i), images, false);
+}
+
+static bool inspect_gradient(struct run *run, const struct cnn_reference *oracle, int i)
+{
+    const struct cnn_layer *layer = &run->material->network->layers[i];
+    char what[96];
+    snprintf(what, sizeof what, "layer %s, gradient", layer->name);
+    return inspect(run, CNN_INSPECT_PARAMETER_GRADIENT, i, layer->weights + layer->biases, what) &&
+           check_parameters(run->report, what, layer, run->tensor.data,
+                            cnn_reference_gradient(oracle) + layer->weight_at,
+                            cnn_reference_gradient_bound(oracle) + layer->weight_at);
+}
+
+/* In the order in which a step makes them, so that the first wrong value is where it went wrong. */
 bool run_inspect_all(struct run *run, const struct cnn_reference *oracle, int b)
 {
     const struct cnn_network *network = run->material->network;
     int64_t images = run->material->c.counts[b];
     for (int i = 0; i < network->layer_count; i++)
-        if (!inspect_layer(run, oracle, b, i))
+        if (!inspect_output(run, oracle, images, i))
             return false;
+    for (int i = network->layer_count - 1; i >= run->material->first_with_delta; i--) {
+        if (!inspect_delta(run, oracle, images, i))
+            return false;
+        if (network->layers[i].weights > 0 && !inspect_gradient(run, oracle, i))
+            return false;
+    }
     return !network->spec.input_gradient ||
            (inspect(run, CNN_INSPECT_INPUT_GRADIENT, 0, images * cnn_shape_size(network->input), "input gradient") &&
             check_values(run->report, "input gradient", network->input, run->tensor.data,
