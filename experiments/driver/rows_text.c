@@ -220,8 +220,7 @@ static void put_accuracy(struct cells *cells, const struct result *result)
     put_count(cells, ROW_TRAIN_IMAGES, result->train_images);
     put_count(cells, ROW_TEST_IMAGES, result->test_images);
     put_count(cells, ROW_EPOCHS, result->epochs);
-    /* the figures of a run that broke off are those of epochs.csv, not of the point */
-    if (result->epochs > 0 && (result->status == CNN_OK || result->status == CNN_UNSTABLE)) {
+    if (result->epochs > 0) {
         const struct epoch_result *last = &result->epoch[result->epochs - 1];
         put_number(cells, ROW_TRAIN_LOSS, last->train_loss);
         put_number(cells, ROW_TRAIN_ACCURACY, last->train_accuracy);
@@ -230,6 +229,7 @@ static void put_accuracy(struct cells *cells, const struct result *result)
     }
 }
 
+/* Times and accuracies are those of a point that came to its end; of one that broke off, epochs.csv has the epochs. */
 static void put_result(struct cells *cells, const struct point *point, const struct result *result)
 {
     put(cells, ROW_STATUS, "%s", cnn_status_word(result->status));
@@ -251,9 +251,10 @@ static void put_result(struct cells *cells, const struct point *point, const str
     put_number(cells, ROW_VERIFIED_ERROR_OVER_BOUND, result->verified_error);
     put_count(cells, ROW_PLANNED_BYTES, result->plan_bytes);
     put_count(cells, ROW_PEAK_BYTES, result->peak_bytes);
-    if (point->phase == POINT_ACCURACY)
+    bool measured = result->status == CNN_OK || result->status == CNN_UNSTABLE;
+    if (measured && point->phase == POINT_ACCURACY)
         put_accuracy(cells, result);
-    else
+    else if (measured)
         put_times(cells, point, result);
 }
 
