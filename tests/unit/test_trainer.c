@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of images is the seed's and the epoch's alone; an epoch shows every image once and the short last batch at
+ * its true size; figures, callbacks and refusals are as stated. Runs on the oracle as a backend. */
+#include "lib/parameters.h"
+#include "lib/trainer.h"
+#include "tests/checker/oracle_backend.h"
+#include "tests/unit/small_networks.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define IMAGES 23
+#define SIDE 4
+#define BATCH 5 /* four whole batches and one of three */
+
+/* A set whose images can be told apart: the first pixel is the image's number, the label depends on two others. */
+struct world {
+    struct cnn_dataset set;
+    uint8_t pixels[IMAGES * SIDE * SIDE];
+    int32_t labels[IMAGES];
+    struct cnn_network *network;
+    struct cnn_device *device;
+    struct cnn_program *program;
+    struct cnn_backend backend; /* the oracle, with a load() that records */
+};
+
+static int loaded[4 * IMAGES], loaded_count, sizes[64], size_count;
+
+static int recording_load(struct cnn_program *program, int slot, const float *images, const int32_t *labels, int count,
+                          struct cnn_error *error)
+{
+    sizes[size_count++] = count;
+    for (int i = 0; i < count; i++)
+        loaded[loaded_count++] = (int)lrintf(images[i * SIDE * SIDE] * 255.0f);
+    return check_oracle_backend.load(program, slot, images, labels, count, error);
+}
+
+static struct world *world_of(void)
+{
+    struct world *world = calloc(1, sizeof *world);
+    struct cnn_device_options device = { 0 };
+    struct cnn_program_options options = { .batch = BATCH, .slots = 1, .phases = CNN_PHASE_ALL, .algorithm = "oracle" };
+    struct cnn_network_spec spec = small_spec(1, SIDE, 2, CNN_SOFTMAX);
+    assert_non_null(world);
+    world->set = (struct cnn_dataset){ .name = "numbers", .channels = 1, .side = SIDE, .classes = 2, .count = IMAGES };
+    world->set.pixels = world->pixels;
+    world->set.labels = world->labels;
+    world->set.deviation = 1.0f;
+    for (int i = 0; i < IMAGES; i++) {
+        world->labels[i] = i % 2;
+        world->pixels[i * SIDE * SIDE] = (uint8_t)i;
+        world->pixels[i * SIDE * SIDE + 5 + i % 2] = 255;
+    }
+    small_layer(&spec, CNN_FULL, 6, 0, CNN_TANH);
+    small_layer(&spec, CNN_FULL, 0, 0, CNN_LINEAR);
+    world->network = small_network(&spec);
+    assert_non_null(world->network);
+    world->backend = check_oracle_backend;
+    world->backend.load = recording_load;
+    assert_int_equal(world->backend.open(&world->device, &device, NULL), CNN_OK);
+    assert_int_equal(world->backend.compile(&world->program, world->device, world->network, &options, NULL), CNN_OK);
+    float *parameters = calloc((size_t)world->network->parameters, sizeof *parameters);
+    cnn_parameters_init(world->network, parameters);
+    world->backend.write_parameters(world->program, parameters, NULL);
+    free(parameters);
+    loaded_count = size_count = 0;
+    return world;
+}
+
+static void world_end(struct world *world)
+{
+    world->backend.release(world->program);
+    world->backend.close(world->device);
+    cnn_network_destroy(world->network);
+    free(world);
+}
+
+static bool is_permutation(const int *values, int count)
+{
+    bool seen[1024] = { false };
+    for (int i = 0; i < count; i++) {
+        if (values[i] < 0 || values[i] >= count || seen[values[i]])
+            return false;
+        seen[values[i]] = true;
+    }
+    return true;
+}
+
+static void test_order_is_a_permutation_of_seed_and_epoch(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    static int32_t a[N], b[N];
+    cnn_trainer_order(7, 1, a, N);
+    assert_true(is_permutation(a, N));
+    memset(b, 0x55, sizeof b);
+    cnn_trainer_order(8, 3, b, N); /* whatever was drawn before */
+    assert_true(is_permutation(b, N));
+    assert_memory_not_equal(a, b, sizeof a);
+    cnn_trainer_order(7, 2, b, N);
+    assert_memory_not_equal(a, b, sizeof a);
+    cnn_trainer_order(7, 1, b, N);
+    assert_memory_equal(a, b, sizeof a);
+    for (int count = 1; count <= 3; count++) {
+        cnn_trainer_order(7, 1, a, count);
+        assert_true(is_permutation(a, count));
+    }
+}
+
+struct story {
+    int stages[64], count, stop_stage, stop_epoch;
+    struct cnn_epoch last;
+};
+
+static bool listen(void *context, int stage, const struct cnn_epoch *epoch)
+{
+    struct story *story = context;
+    story->stages[story->count++] = 10 * epoch->epoch + stage;
+    story->last = *epoch;
+    return !(stage == story->stop_stage && epoch->epoch == story->stop_epoch);
+}
+
+static struct cnn_trainer_options training(int epochs)
+{
+    return (struct cnn_trainer_options){
+        .batch = BATCH, .epochs = epochs, .rates = { 0.5f, 0.0f, 0.0f }, .rate_decay = 1.0f, .seed = 3
+    };
+}
+
+static void test_every_image_once_and_the_last_batch_short(void **state)
+{
+    (void)state;
+    struct world *world = world_of();
+    struct cnn_trainer_options options = training(2);
+    struct story story = { .stop_epoch = -1 };
+    struct cnn_error error;
+    int32_t order[IMAGES];
+    assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, &world->set,
+                                     &options, listen, &story, &error),
+                     CNN_OK);
+    assert_int_equal(loaded_count, 4 * IMAGES); /* two epochs, each trained and tested */
+    for (int pass = 0; pass < 4; pass++) {
+        cnn_trainer_order(options.seed, pass / 2 + 1, order, IMAGES);
+        for (int i = 0; i < IMAGES; i++)
+            assert_int_equal(loaded[pass * IMAGES + i], pass % 2 ? i : order[i]);
+    }
+    for (int i = 0; i < size_count; i++)
+        assert_int_equal(sizes[i], i % 5 == 4 ? IMAGES % BATCH : BATCH);
+    const int stages[6] = { 10, 11, 12, 20, 21, 22 };
+    assert_int_equal(story.count, 6);
+    assert_memory_equal(story.stages, stages, sizeof stages);
+    assert_int_equal(story.last.epoch, 2);
+    world_end(world);
+}
+
+static void test_training_learns_and_tells_the_checksum(void **state)
+{
+    (void)state;
+    struct world *world = world_of();
+    struct cnn_trainer_options options = training(20);
+    struct story story = { .stop_epoch = -1 };
+    struct cnn_error error;
+    float parameters[256];
+    options.epochs = 12;
+    assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, NULL, &options,
+                                     listen, &story, &error),
+                     CNN_OK);
+    assert_true(story.last.train_accuracy == 1.0);
+    assert_true(story.last.train_loss < 0.1);
+    assert_true(isnan(story.last.test_loss));
+    assert_true(world->network->parameters <= 256);
+    world->backend.read_parameters(world->program, parameters, &error);
+    assert_true(story.last.parameters_checksum == cnn_checksum_floats(parameters, world->network->parameters));
+    world_end(world);
+}
+
+static void test_a_callback_stops_training(void **state)
+{
+    (void)state;
+    for (int stage = 0; stage < 3; stage++) {
+        struct world *world = world_of();
+        struct cnn_trainer_options options = training(3);
+        struct story story = { .stop_epoch = 2, .stop_stage = stage };
+        struct cnn_error error;
+        assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, &world->set,
+                                         &options, listen, &story, &error),
+                         CNN_OK);
+        assert_int_equal(story.stages[story.count - 1], 20 + stage);
+        world_end(world);
+    }
+}
+
+/* The rate is multiplied after each epoch: with 0 nothing moves after the first. */
+static void test_the_rate_decays(void **state)
+{
+    (void)state;
+    struct world *world = world_of();
+    struct cnn_trainer_options options = training(1);
+    struct story first = { .stop_epoch = -1 }, third = { .stop_epoch = -1 };
+    struct cnn_error error;
+    assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, NULL, &options,
+                                     listen, &first, &error),
+                     CNN_OK);
+    world_end(world);
+    world = world_of();
+    options.epochs = 3;
+    options.rate_decay = 0.0f;
+    assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, NULL, &options,
+                                     listen, &third, &error),
+                     CNN_OK);
+    assert_true(first.last.parameters_checksum == third.last.parameters_checksum);
+    world_end(world);
+}
+
+static void refused(struct world *world, const struct cnn_trainer_options *options, enum cnn_status status,
+                    const char *word)
+{
+    struct cnn_error error = { 0 };
+    assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, NULL, options, NULL,
+                                     NULL, &error),
+                     status);
+    if (!strstr(error.text, word))
+        fail_msg("\"%s\" does not say \"%s\"", error.text, word);
+}
+
+static void test_what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct world *world = world_of();
+    struct cnn_trainer_options options = training(2);
+    options.batch = 0;
+    refused(world, &options, CNN_INVALID, "batch 0");
+    options = training(0);
+    refused(world, &options, CNN_INVALID, "0 epochs");
+    options = training(1);
+    world->set.side = SIDE + 1;
+    refused(world, &options, CNN_INVALID, "1 x 5 x 5");
+    world->set.side = SIDE;
+    world->set.classes = 3;
+    refused(world, &options, CNN_INVALID, "in 3 classes");
+    world->set.classes = 2;
+    options.rates.rate = INFINITY;
+    options.epochs = 3;
+    refused(world, &options, CNN_ERROR, "epoch 1");
+    world_end(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_is_a_permutation_of_seed_and_epoch),
+        cmocka_unit_test(test_every_image_once_and_the_last_batch_short),
+        cmocka_unit_test(test_training_learns_and_tells_the_checksum),
+        cmocka_unit_test(test_a_callback_stops_training),
+        cmocka_unit_test(test_the_rate_decays),
+        cmocka_unit_test(test_what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
