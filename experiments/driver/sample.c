@@ -213,16 +213,14 @@ static void report(struct sampler *sampler, const char *stop, struct result *res
                       sampler->count, 100 * point->interval);
 }
 
-/* Other batches into the slots, sums started anew, rates set. */
+/* Other batches into the slots, the study's rates. Sums run from the gate's last fetch. */
 static int start(struct sampler *sampler, struct cnn_error *error)
 {
     struct bench *bench = sampler->bench;
     for (int slot = 0; slot < bench->options.slots; slot++)
         if (load(sampler, slot, error))
             return error->status;
-    struct cnn_answer answer = { 0 };
-    return bench->backend->set_rates(bench->program, &bench->point->rates, error) ||
-           bench->backend->fetch(bench->program, &answer, error);
+    return bench->backend->set_rates(bench->program, &bench->point->rates, error);
 }
 
 int sample_point(struct bench *bench, struct result *result, struct cnn_error *error)
@@ -247,5 +245,7 @@ int sample_point(struct bench *bench, struct result *result, struct cnn_error *e
     free(sampler.labels);
     free(sampler.taken);
     free(sampler.sorted);
+    if (!stop && error->status == CNN_INVALID) /* what passed the gate must run */
+        error->status = CNN_ERROR;
     return stop ? CNN_OK : error->status;
 }
