@@ -35,12 +35,12 @@ top = 0.875 - 0.042 * legend_rows
 bottom = 0.135 + 0.030 * caption_lines
 set tmargin at screen top
 set bmargin at screen bottom
-set lmargin at screen 0.115
+set lmargin at screen 0.13
 set rmargin at screen 0.965
 set label 1 title at screen 0.02,0.955 left font ',13'
 set label 4 about at screen 0.02,0.912 left font ',9' textcolor '#505050'
 set label 2 caption at screen 0.02,0.025 + 0.030 * (caption_lines - 1) left font ',8.5' textcolor '#505050'
-set key at screen 0.105,0.887 left top horizontal maxcols 2 Left reverse noenhanced samplen 2.4 width 1 spacing 1.15
+set key at screen 0.12,0.887 left top horizontal maxcols 2 Left reverse noenhanced samplen 2.4 width 1 spacing 1.15
 
 set border 3 linecolor '#404040' linewidth 0.8
 set tics nomirror scale 0.5 textcolor '#202020'
@@ -48,7 +48,7 @@ set grid xtics ytics linecolor '#DCDCDC' linetype 1 linewidth 0.6
 set errorbars 0.6
 set style fill solid 1.0 noborder
 set xlabel xlabel noenhanced offset 0,0.2
-set label 3 ylabel at screen 0.022,0.5 * (top + bottom) center rotate noenhanced
+set label 3 ylabel at screen 0.02,0.5 * (top + bottom) center rotate noenhanced
 set xrange [xmin:xmax]
 set yrange [ymin:ymax]
 if (xlog) { set logscale x }

@@ -111,32 +111,44 @@ static void append_to_name(char *text, size_t size, const char *name, const char
     append(text, size, "-", "", word);
 }
 
-/* What all rows of a figure share, in words; what tells it from other cuts. */
+/* The row whose cell stands for the axis in this figure, -1: none has one. *shared: all rows that have one agree. */
+static int find_shared(const struct choice *choice, const struct chart_figure *figure, int axis, bool *shared)
+{
+    int shown = -1;
+    *shared = true;
+    for (int i = 0; i < figure->row_count; i++) {
+        int row = figure->row[i];
+        if (any(choice, row, axis))
+            continue;
+        if (shown < 0)
+            shown = row;
+        *shared = *shared && strcmp(cell(choice, shown, axis), cell(choice, row, axis)) == 0;
+    }
+    return shown;
+}
+
+/* The figure's name says what tells it from other cuts; its words say what its rows share, the network first. */
 static void describe(const struct choice *choice, struct chart_figure *figure, int along)
 {
     if (along >= 0) /* else the kind of the figure says enough */
         snprintf(figure->suffix, sizeof figure->suffix, "%s-%s", choice->phase, chart_axes[along].name);
+    if (along < 0 || chart_axes[along].column != ROW_NETWORK)
+        append(figure->common, sizeof figure->common, "", "", choice->run->rows.list[figure->row[0]].cell[ROW_NETWORK]);
     for (int axis = 0; axis < chart_axis_count; axis++) {
-        int shown = -1;
-        bool shared = axis != along && chart_axes[axis].column != ROW_ISA;
-        for (int i = 0; i < figure->row_count && shared; i++) {
-            int row = figure->row[i];
-            if (any(choice, row, axis))
-                shared = chart_axes[axis].column != ROW_THREADS_ASKED; /* other threads than the rest */
-            else if (shown < 0)
-                shown = row;
-            else
-                shared = strcmp(cell(choice, shown, axis), cell(choice, row, axis)) == 0;
-        }
-        char name[CHART_WORD] = "";
-        if (axis != along && choice->varies[axis] && shown >= 0) {
-            append_to_name(figure->suffix, sizeof figure->suffix, chart_axes[axis].name, cell(choice, shown, axis));
-        }
-        if (!shared || shown < 0)
+        bool shared;
+        int shown = axis == along ? -1 : find_shared(choice, figure, axis, &shared);
+        enum row_column column = chart_axes[axis].column;
+        if (shown < 0)
             continue;
-        if (chart_axes[axis].column != ROW_NETWORK && chart_axes[axis].column != ROW_PRECISION)
-            snprintf(name, sizeof name, "%s ", chart_axes[axis].name);
-        append(figure->common, sizeof figure->common, ", ", name, cell(choice, shown, axis));
+        if (choice->varies[axis])
+            append_to_name(figure->suffix, sizeof figure->suffix, chart_axes[axis].name, cell(choice, shown, axis));
+        if (!shared || column == ROW_NETWORK || column == ROW_ISA ||
+            (column == ROW_THREADS_ASKED && !choice->varies[axis]))
+            continue;
+        char name[CHART_WORD];
+        snprintf(name, sizeof name, "%s ", chart_axes[axis].name);
+        append(figure->common, sizeof figure->common, ", ", column == ROW_PRECISION ? "" : name,
+               cell(choice, shown, axis));
     }
 }
 

@@ -70,7 +70,7 @@ struct chart_point {
     double x;
     char text[CHART_WORD]; /* the axis' value as the row has it */
     double y, low, high;   /* NAN: no number */
-    char status[16];       /* a status word, or "no base"; only "ok" and "unstable" have numbers */
+    char status[24];       /* a status word, "no base" or "base unstable"; only "ok" and "unstable" have numbers */
     int samples;
     bool flat; /* holds for every value of the axis */
 };

@@ -68,13 +68,13 @@ static bool has_number(const struct row *row)
     return (status == CNN_OK || status == CNN_UNSTABLE) && row_number(row, ROW_SECONDS_PER_STEP) > 0;
 }
 
+/* The base at the same place, measured or not; NULL where it has no row. */
 static const struct row *find_base(const struct chart_run *run, const struct chart_figure *figure,
                                    const struct place *place)
 {
     for (int i = 0; i < figure->row_count; i++) {
         const struct row *row = row_of(run, figure, i);
-        if (run->series_of[figure->row[i]] == run->base && at_place(figure->axis, row, place) &&
-            row_status(row) == CNN_OK && has_number(row))
+        if (run->series_of[figure->row[i]] == run->base && at_place(figure->axis, row, place))
             return row;
     }
     return NULL;
@@ -135,10 +135,12 @@ static void add_point(struct chart_plot *plot, const struct chart_run *run, cons
         return;
     }
     const struct row *base = find_base(run, figure, place);
-    if (base && row_status(row) == CNN_OK)
-        set_ratios(point, row, base);
-    else if (!base)
+    if (!base)
         snprintf(point->status, sizeof point->status, "no base");
+    else if (row_status(base) != CNN_OK || !has_number(base))
+        snprintf(point->status, sizeof point->status, "base %s", base->cell[ROW_STATUS]);
+    else if (row_status(row) == CNN_OK)
+        set_ratios(point, row, base);
 }
 
 static int add_points(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
@@ -211,8 +213,10 @@ static void caption_machine(struct chart_plot *plot, const struct chart_run *run
         most = plot->point[i].samples > most ? plot->point[i].samples : most;
     }
     const struct row *row = row_of(run, figure, 0);
-    chart_caption(plot, "Machine %s, %.10s. Medians of %d to %d samples; bars: 95 %% interval of the %s.",
-                  row->cell[ROW_MACHINE], row->cell[ROW_STARTED], least, most, plot->ratio ? "ratio" : "median");
+    char samples[CHART_WORD];
+    snprintf(samples, sizeof samples, least < most ? "%d to %d" : "%d", least, most);
+    chart_caption(plot, "Machine %s, %.10s. Medians of %s samples; bars: 95 %% interval of the %s.",
+                  row->cell[ROW_MACHINE], row->cell[ROW_STARTED], samples, plot->ratio ? "ratio" : "median");
 }
 
 /* A speed-up states its base and the base's absolute time. */

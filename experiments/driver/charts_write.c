@@ -147,7 +147,7 @@ static int make_ticks(const struct range *range, double *ticks)
     int count = 0;
     if (range->log) {
         double decades = log10(range->high / range->low);
-        const double *of = decades <= 1.1 ? fine : decades <= 3.6 ? middle : coarse;
+        const double *of = decades <= 1.1 ? fine : decades <= 4.2 ? middle : coarse;
         int skip = decades > TICKS_MAX ? (int)ceil(decades / TICKS_MAX) : 1;
         for (int power = (int)floor(log10(range->low)); count < TICKS_MAX && pow(10, power) <= range->high;
              power += skip)

@@ -160,10 +160,11 @@ static void numbers_are_those_of_the_rows(void **state)
     assert_contains(rate, "plain,1,1600,1454.54545,1777.77778,ok,1\n");
     char *ratio = read_file(&run, "speedup-train-width.csv");
     assert_string_equal(ratio, "series,width,speedup,low,high,status,x\n"
-                               "tuned,1,10,8.18181818,12.2222222,ok,1\ntuned,2,,,,oom,2\ntuned,4,,,,no base,4\n");
+                               "tuned,1,10,8.18181818,12.2222222,ok,1\ntuned,2,,,,oom,2\ntuned,4,,,,base unstable,4\n");
     char *words = read_file(&run, "speedup-train-width.set");
     assert_contains(words, "title = 'A made-up study: training'");
     assert_contains(words, "claim_low[1] = 2\nclaim_high[1] = 24\nclaim_text[1] = '2 to 24 times faster'");
+    assert_contains(words, "about = 'lenet5, depth 1, image 32, batch 16, connections paper, fp32, copies none");
     assert_contains(words, "Base: CPU, plain, 10 to 80 ms per step");
     assert_contains(words, "Not drawn: CPU, gpu (2 unavailable)");
     assert_pictures(&run, "time-train-width");

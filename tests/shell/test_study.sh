@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The program as a user meets it: a study into a pipe, its folder, its charts, its exit codes.
+#
+# Usage: test_study.sh FOLDER_OF_THE_PROJECT PROGRAM
+set -u
+project=${1:?the folder of the project}
+program=${2:?the program}
+CONVSCALE_HOME=$project
+export CONVSCALE_HOME
+unset CONVSCALE_DATA CONVSCALE_MACHINE
+work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+tiny=$project/tests/shell/tiny.cfg
+failures=0
+
+fail() {
+    printf 'FAILED: %s\n' "$1"
+    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
+    failures=$((failures + 1))
+}
+
+# run ARGUMENTS...: sets status, out, err.
+run() {
+    (cd "$work" && "$program" "$@" >"$work/out" 2>"$work/err" </dev/null)
+    status=$?
+    out=$(cat "$work/out")
+    err=$(cat "$work/err")
+}
+
+expect_status() { [ "$status" -eq "$1" ] || fail "$2: exit $status, expected $1" "$err"; }
+expect_err() { case $err in *"$1"*) ;; *) fail "$2: expected \"$1\" on stderr:" "$err" ;; esac; }
+
+# Into a pipe, stdout is the CSV and nothing else: a header, then as many cells in every row.
+run --out results "$tiny"
+expect_status 0 'a study'
+header=$(printf '%s\n' "$out" | head -n 1)
+case $header in study,series,label,network,*,key,schema) ;; *) fail 'the header' "$header" ;; esac
+[ "$(printf '%s\n' "$out" | wc -l)" -eq 7 ] || fail 'a header and six rows' "$out"
+widths=$(printf '%s\n' "$out" | sed 's/"[^"]*"/q/g' | awk -F , '{ print NF }' | sort -u | wc -l)
+[ "$widths" -eq 1 ] || fail 'rows of one width' "$out"
+[ "$(printf '%s\n' "$out" | grep -c ',ok,')" -eq 4 ] || fail 'four rows are ok' "$out"
+[ "$(printf '%s\n' "$out" | grep -c ',unavailable,')" -eq 2 ] || fail 'two rows are unavailable' "$out"
+if printf '%s\n' "$out" | sed 's/"[^"]*"//g' | grep -qiE ',(-?nan|-?inf)(,|$)'; then fail 'a cell is empty, never nan or inf' "$out"; fi
+expect_err 'left out' 'what a machine lacks is left out aloud'
+
+# The run's folder holds the same rows, the record, the study and the charts; latest points there; stderr ends with pictures.
+latest=$(echo "$work"/results/*/tiny/latest)
+[ -f "$latest/rows.csv" ] || fail 'latest leads to rows.csv' "$(find "$work/results")"
+[ "$(sort "$latest/rows.csv")" = "$(printf '%s\n' "$out" | sort)" ] || fail 'rows.csv is what stdout got'
+for file in machine.json study.cfg samples.csv charts/time-train-width.svg charts/time-train-width.png \
+    charts/throughput-train-width.png charts/speedup-train-width.svg charts/speedup-train-width.png; do
+    [ -s "$latest/$file" ] || fail "$file is there" "$(ls "$latest" "$latest/charts")"
+done
+case $(tail -n 1 "$work/err") in *charts/*.png) ;; *) fail 'the last words are the charts'"'"' paths' "$err" ;; esac
+
+# Drawn again from the folder alone.
+rm -rf "$latest/charts"
+run --plot "$latest"
+expect_status 0 '--plot'
+[ -s "$latest/charts/speedup-train-width.svg" ] || fail '--plot draws again' "$err"
+run --plot "$work/nowhere"
+[ "$status" -ne 0 ] || fail '--plot of nothing fails'
+
+# A table where it is asked for.
+run --out results --format table --filter 'series=cpu' "$tiny"
+expect_status 0 '--format table'
+case $out in *,*,*,*,*,*,*,*) fail 'a table is no CSV' "$out" ;; esac
+
+# Asked for by name, a missing backend is a failure.
+run --out results --backend cuda "$tiny"
+if ! printf '%s\n' "$out" | grep -q ',gpu,.*,ok,'; then expect_status 1 '--backend cuda without one'; fi
+
+# A wrong study or command line: exit 2, file and line; the other study still runs.
+printf 'network = "lenet5";\nwdith = 3;\nseries = ( { id = "cpu"; backend = "cpu"; } );\n' >"$work/wrong.cfg"
+run --out results wrong.cfg
+expect_status 2 'an unknown key'
+expect_err 'wrong.cfg:2: ' 'an unknown key'
+run --out other wrong.cfg "$tiny"
+expect_status 2 'a wrong study beside a right one'
+[ "$(printf '%s\n' "$out" | grep -c ',ok,')" -eq 4 ] || fail 'the right study runs' "$err"
+run --out results 'nothing*.cfg'
+expect_status 2 'a pattern that matches nothing'
+run --no-such-option
+expect_status 2 'an unknown option'
+run
+expect_status 2 'no study at all'
+
+# Results that cannot be kept are told before anything runs; a full disk at stdout too.
+: >"$work/file"
+run --out "$work/file/results" "$tiny"
+expect_status 1 'a place that cannot be written'
+if [ -w /dev/full ]; then
+    (cd "$work" && "$program" --out full "$tiny" >/dev/full 2>"$work/err") && fail 'a full disk at stdout fails'
+fi
+
+# Ctrl-C: what is finished is on disk, exit 130.
+(cd "$work" && exec "$program" --out stopped --set max_time=5 --set interval=0.0001 --set 'width=1,1000' --set batch=1 \
+    --set min_samples=1000000 --set max_samples=1000000 --set order=listed --set timeout=100 \
+    --filter series=cpu "$tiny" >"$work/out" 2>"$work/err") &
+pid=$!
+sleep 2
+kill -INT "$pid" 2>/dev/null
+wait "$pid"
+status=$?
+expect_status 130 'Ctrl-C'
+[ "$(cat "$work"/stopped/*/tiny/2*/rows.csv | wc -l)" -ge 1 ] || fail 'after Ctrl-C rows.csv is whole'
+
+# Every study of the project expands on any machine.
+for study in "$project"/experiments/*.cfg; do
+    run --dry-run "$study"
+    expect_status 0 "--dry-run $study"
+done
+
+[ "$failures" -eq 0 ] && echo "studies: all as expected"
+exit "$((failures > 0))"
