@@ -103,12 +103,36 @@ int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const
                       const char *kind, bool over_seconds, struct cnn_error *error);
 void chart_plot_free(struct chart_plot *plot);
 
+/* "training" for "train". */
+const char *chart_phase_noun(const char *phase);
+
 /* For the two above: the name of the files and the words above the plot; words below it, broken into lines; then what
  * cannot be drawn is taken out and named. */
 void chart_titles(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
                   const char *kind);
 void chart_caption(struct chart_plot *plot, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int chart_plot_finish(struct chart_plot *plot, const struct chart_run *run, struct cnn_error *error);
+
+/* An axis, padded; charts_scale.c. */
+struct chart_range {
+    double low, high;
+    bool log;
+};
+
+#define CHART_TICKS_MAX 14
+
+/* `x`: the distinct places in ascending order. */
+struct chart_range chart_range_x(const struct chart_plot *plot, const double *x, int count);
+struct chart_range chart_range_y(const struct chart_plot *plot, const struct chart_run *run);
+
+/* Round numbers inside the range, about as many as fit; returns how many. */
+int chart_ticks(const struct chart_range *range, double ticks[CHART_TICKS_MAX]);
+
+/* "1.5 ms", "20k", "24×", "3 %" */
+void chart_tick_text(const char *unit, double value, char *out, size_t size);
+
+/* Whether a claim is about the base of this run's speed-ups. */
+bool chart_claim_counts(const struct study_claim *claim, const struct chart_run *run);
 
 /* Writes FOLDER/NAME.csv and .set. */
 int chart_write(const struct chart_plot *plot, const struct chart_run *run, const char *folder,

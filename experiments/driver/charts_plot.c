@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* One plot: the rows of a figure as points, and the words around them. */
+/* The rows of a figure as the points of a plot: places on the x axis; times, rates or ratios with their intervals. */
 #include "experiments/driver/charts_parts.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CAPTION_WIDTH 118 /* characters of a line below the plot */
 
 static const struct row *row_of(const struct chart_run *run, const struct chart_figure *figure, int i)
 {
@@ -163,45 +160,6 @@ static int add_points(struct chart_plot *plot, const struct chart_run *run, cons
 
 /* ---- words ---- */
 
-void chart_caption(struct chart_plot *plot, const char *format, ...)
-{
-    char text[CHART_TEXT * 2];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    const char *from = text;
-    while (*from && plot->caption_lines < CHART_CAPTION_LINES) {
-        size_t length = strlen(from), cut = length;
-        if (length > CAPTION_WIDTH) {
-            for (cut = CAPTION_WIDTH; cut > 0 && from[cut] != ' '; cut--)
-                ;
-            cut = cut ? cut : CAPTION_WIDTH;
-        }
-        snprintf(plot->caption[plot->caption_lines++], CHART_TEXT, "%.*s", (int)cut, from);
-        from += cut;
-        from += *from == ' ';
-    }
-}
-
-static const char *phase_noun(const char *phase)
-{
-    if (strcmp(phase, "train") == 0)
-        return "training";
-    if (strcmp(phase, "classify") == 0)
-        return "classification";
-    return strcmp(phase, "evaluate") == 0 ? "evaluation" : "training run";
-}
-
-void chart_titles(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
-                  const char *kind)
-{
-    const char *title = run->has_study ? run->study.title : run->rows.list[figure->row[0]].cell[ROW_STUDY];
-    snprintf(plot->name, sizeof plot->name, "%s%s%s", kind, *figure->suffix ? "-" : "", figure->suffix);
-    snprintf(plot->title, sizeof plot->title, "%s: %s", title, phase_noun(figure->phase));
-    snprintf(plot->about, sizeof plot->about, "%s", figure->common);
-}
-
 /* "amd-epyc-9b14-2cpu, 2026-11-30." */
 static void caption_machine(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
 {
@@ -240,12 +198,12 @@ static void set_kind(struct chart_plot *plot, const char *kind, const char *phas
         plot->script = "time.gp";
         plot->yname = "seconds_per_step";
         plot->unit = "s";
-        snprintf(plot->ylabel, sizeof plot->ylabel, "time of one %s step", phase_noun(phase));
+        snprintf(plot->ylabel, sizeof plot->ylabel, "time of one %s step", chart_phase_noun(phase));
     } else if (strcmp(kind, "throughput") == 0) {
         plot->script = "throughput.gp";
         plot->yname = "images_per_second";
         plot->unit = "";
-        snprintf(plot->ylabel, sizeof plot->ylabel, "images per second, %s", phase_noun(phase));
+        snprintf(plot->ylabel, sizeof plot->ylabel, "images per second, %s", chart_phase_noun(phase));
     } else {
         plot->script = "speedup.gp";
         plot->yname = "speedup";
@@ -268,74 +226,4 @@ int chart_plot_rows(struct chart_plot *out, const struct chart_run *run, const s
     if (out->ratio)
         caption_base(out, run, figure);
     return chart_plot_finish(out, run, error);
-}
-
-/* ---- what can be drawn ---- */
-
-static int compare_points(const void *a, const void *b)
-{
-    const struct chart_point *left = a, *right = b;
-    if (left->series != right->series)
-        return left->series < right->series ? -1 : 1;
-    return (left->x > right->x) - (left->x < right->x);
-}
-
-/* "GPU, tuned (12 unavailable)" for a series of which nothing can be drawn: points `from` to before `to`. */
-static void note_absent(const struct chart_plot *plot, const struct chart_run *run, int from, int to, char *text,
-                        size_t size)
-{
-    size_t used = strlen(text);
-    used += (size_t)snprintf(text + used, size - used, "%s%s (", used ? "; " : "",
-                             run->series[plot->point[from].series].label);
-    bool first = true;
-    for (int i = from; i < to && used < size; i++) {
-        int same = 0;
-        bool seen = false;
-        for (int j = from; j < to; j++) {
-            bool equal = strcmp(plot->point[i].status, plot->point[j].status) == 0;
-            same += equal;
-            seen = seen || (equal && j < i);
-        }
-        if (seen)
-            continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%d %s", first ? "" : ", ", same, plot->point[i].status);
-        first = false;
-    }
-    if (used < size)
-        snprintf(text + used, size - used, ")");
-}
-
-int chart_plot_finish(struct chart_plot *plot, const struct chart_run *run, struct cnn_error *error)
-{
-    char absent[CHART_TEXT] = "";
-    bool unstable = false;
-    int kept = 0;
-    qsort(plot->point, (size_t)plot->point_count, sizeof *plot->point, compare_points);
-    for (int from = 0, to; from < plot->point_count; from = to) {
-        int numbers = 0;
-        for (to = from; to < plot->point_count && plot->point[to].series == plot->point[from].series; to++) {
-            numbers += !isnan(plot->point[to].y);
-            unstable = unstable || (!isnan(plot->point[to].y) && strcmp(plot->point[to].status, "unstable") == 0);
-        }
-        if (numbers == 0)
-            note_absent(plot, run, from, to, absent, sizeof absent);
-        for (int i = from; numbers && i < to; i++)
-            plot->point[kept++] = plot->point[i];
-    }
-    plot->point_count = kept;
-    if (kept == 0 && *absent)
-        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: no point has a number: %s", plot->name, absent);
-    if (kept == 0)
-        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no series beside the base", plot->name);
-    if (unstable)
-        chart_caption(plot, "Hollow: unstable, the interval stayed wide.");
-    if (*absent)
-        chart_caption(plot, "Not drawn: %s.", absent);
-    return CNN_OK;
-}
-
-void chart_plot_free(struct chart_plot *plot)
-{
-    free(plot->point);
-    plot->point = NULL;
 }

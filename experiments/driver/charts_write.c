@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICKS_MAX 14
-#define LOG_FROM 5.0 /* an axis whose ends differ by this factor is logarithmic */
-
-struct range {
-    double low, high; /* of the axis, padded */
-    bool log;
-};
-
 /* A word as gnuplot takes it literally: nothing is special between single quotes but the quote itself. */
 static void print_word(FILE *out, const char *text)
 {
@@ -77,140 +69,33 @@ static void print_csv(FILE *out, const struct chart_plot *plot, const struct cha
     }
 }
 
-/* ---- ranges and ticks ---- */
+/* ---- ticks ---- */
 
-static struct range pad(double low, double high, bool log)
+static void print_y_ticks(FILE *out, const struct chart_plot *plot, const struct chart_range *range)
 {
-    struct range range = { low, high, log };
-    if (log) {
-        double factor = high > low ? pow(high / low, 0.07) : 2;
-        range.low /= factor;
-        range.high *= factor;
-    } else {
-        double step = high > low ? 0.06 * (high - low) : fmax(0.5 * fabs(high), 0.5);
-        range.low -= step;
-        range.high += step;
-    }
-    return range;
-}
-
-/* The claims that are about the base of this run's speed-ups. */
-static bool is_about_base(const struct study_claim *claim, const struct chart_run *run)
-{
-    for (int i = 0; i < claim->pair_count; i++)
-        if (claim->pairs[i].base == run->base)
-            return true;
-    return false;
-}
-
-static struct range y_range(const struct chart_plot *plot, const struct chart_run *run)
-{
-    double low = INFINITY, high = -INFINITY;
-    bool marks = false;
-    for (int i = 0; i < plot->point_count; i++) {
-        marks = marks || isnan(plot->point[i].y);
-        low = fmin(low, plot->point[i].low); /* fmin leaves NAN out */
-        high = fmax(high, plot->point[i].high);
-    }
-    for (int i = 0; plot->ratio && run->has_study && i < run->study.claim_count; i++) {
-        const struct study_claim *claim = &run->study.claims[i];
-        if (is_about_base(claim, run))
-            high = fmax(high, claim->high > 0 ? claim->high : 1.6 * claim->low);
-    }
-    if (plot->ratio) {
-        low = fmin(low, 1);
-        high = fmax(high, 1);
-    }
-    bool log = low > 0 && (plot->ratio || high / low >= LOG_FROM);
-    struct range range = pad(low, high, log);
-    if (!log && low >= 0)
-        range.low = 0;
-    if (marks && log) /* room for the words at the axis */
-        range.low /= pow(high / low, 0.1);
-    return range;
-}
-
-static struct range x_range(const struct chart_plot *plot, const double *x, int count)
-{
-    bool doubling = count > 1 && x[0] > 0 && !plot->categories;
-    for (int i = 1; i < count; i++)
-        doubling = doubling && x[i] / x[i - 1] > 1.6;
-    if (plot->categories)
-        return (struct range){ 0.5, x[count - 1] + 0.5, false };
-    return pad(x[0], x[count - 1], doubling);
-}
-
-/* Round numbers inside the range, about as many as fit. */
-static int make_ticks(const struct range *range, double *ticks)
-{
-    static const double fine[] = { 1, 1.5, 2, 3, 4, 5, 6, 8, 0 }, middle[] = { 1, 2, 5, 0 }, coarse[] = { 1, 0 };
-    int count = 0;
-    if (range->log) {
-        double decades = log10(range->high / range->low);
-        const double *of = decades <= 1.1 ? fine : decades <= 4.2 ? middle : coarse;
-        int skip = decades > TICKS_MAX ? (int)ceil(decades / TICKS_MAX) : 1;
-        for (int power = (int)floor(log10(range->low)); count < TICKS_MAX && pow(10, power) <= range->high;
-             power += skip)
-            for (const double *digit = of; *digit > 0 && count < TICKS_MAX; digit++) {
-                double value = *digit * pow(10, power);
-                if (value >= range->low && value <= range->high)
-                    ticks[count++] = value;
-            }
-        return count;
-    }
-    double step = pow(10, floor(log10((range->high - range->low) / 5)));
-    double parts = (range->high - range->low) / 5 / step;
-    step *= parts > 5 ? 10 : parts > 2 ? 5 : parts > 1 ? 2 : 1;
-    for (double k = ceil(range->low / step); k * step <= range->high && count < TICKS_MAX; k++)
-        ticks[count++] = k * step;
-    return count;
-}
-
-/* "1.5 ms", "20k", "24x", "3 %" */
-static void tick_text(const char *unit, double value, char *out, size_t size)
-{
-    static const struct {
-        double scale;
-        const char *prefix;
-    } prefixes[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" }, { 1e-3, "m" }, { 1e-6, "µ" }, { 1e-9, "n" } };
-    bool seconds = strcmp(unit, "s") == 0;
-    if (strcmp(unit, "x") == 0 || strcmp(unit, "%") == 0) {
-        snprintf(out, size, "%g%s", value, *unit == 'x' ? "×" : " %");
-        return;
-    }
-    size_t i = seconds ? 3 : 0, end = seconds ? 7 : 4;
-    while (i + 1 < end && fabs(value) < 0.9999 * prefixes[i].scale)
-        i++;
-    if (value == 0 || (!seconds && fabs(value) < 1))
-        i = 3;
-    snprintf(out, size, "%.4g%s%s%s", value / prefixes[i].scale, seconds ? " " : "", prefixes[i].prefix,
-             seconds ? "s" : "");
-}
-
-static void print_y_ticks(FILE *out, const struct chart_plot *plot, const struct range *range)
-{
-    double ticks[TICKS_MAX];
-    int count = make_ticks(range, ticks);
+    double ticks[CHART_TICKS_MAX];
+    int count = chart_ticks(range, ticks);
     fputs("set ytics (", out);
     for (int i = 0; i < count; i++) {
         char text[CHART_WORD];
-        tick_text(plot->unit, ticks[i], text, sizeof text);
+        chart_tick_text(plot->unit, ticks[i], text, sizeof text);
         print_tick(out, i == 0, text, ticks[i]);
     }
     fputs(")\n", out);
 }
 
 /* Ticks stand where points are; with many points, at every second or third. Seconds get round numbers. */
-static void print_x_ticks(FILE *out, const struct chart_plot *plot, const double *x, int count, struct range *range)
+static void print_x_ticks(FILE *out, const struct chart_plot *plot, const double *x, int count,
+                          struct chart_range *range)
 {
-    double ticks[TICKS_MAX];
+    double ticks[CHART_TICKS_MAX];
     fputs("set xtics (", out);
     if (strcmp(plot->xname, "seconds") == 0) {
-        int made = make_ticks(range, ticks);
+        int made = chart_ticks(range, ticks);
         for (int i = 0; i < made; i++)
             fprintf(out, "%s%.9g", i ? ", " : "", ticks[i]);
     } else {
-        int step = (count + TICKS_MAX - 1) / TICKS_MAX;
+        int step = (count + CHART_TICKS_MAX - 1) / CHART_TICKS_MAX;
         for (int i = 0; i < count; i += step) {
             const char *text = "";
             for (int p = 0; p < plot->point_count; p++)
@@ -265,12 +150,12 @@ static void print_series(FILE *out, const struct chart_plot *plot, const struct 
 }
 
 static void print_claims(FILE *out, const struct chart_plot *plot, const struct chart_run *run,
-                         const struct range *range)
+                         const struct chart_range *range)
 {
     int count = 0;
     for (int i = 0; plot->ratio && run->has_study && i < run->study.claim_count; i++) {
         const struct study_claim *claim = &run->study.claims[i];
-        if (!is_about_base(claim, run) || claim->low >= range->high)
+        if (!chart_claim_counts(claim, run) || claim->low >= range->high)
             continue;
         if (count++ == 0)
             fprintf(out, "array claim_low[%d]\narray claim_high[%d]\narray claim_text[%d]\n", run->study.claim_count,
@@ -286,7 +171,7 @@ static void print_claims(FILE *out, const struct chart_plot *plot, const struct 
 
 static void print_set(FILE *out, const struct chart_plot *plot, const struct chart_run *run, const double *x, int count)
 {
-    struct range xs = x_range(plot, x, count), ys = y_range(plot, run);
+    struct chart_range xs = chart_range_x(plot, x, count), ys = chart_range_y(plot, run);
     fprintf(out, "# Words and ranges of this figure: gnuplot -c plots/%s %s draws it from here.\n", plot->script,
             plot->name);
     print_setting(out, "title", plot->title);
