@@ -69,7 +69,8 @@ static int unknown_option(const char *word, struct cnn_error *error)
     for (int i = 0; i < COUNT(scripts); i++)
         if (!strncmp(word, "--", 2) && !strcmp(word + 2, scripts[i]))
             return cnn_error_set(error, CNN_INVALID, "%s: must be the first argument of ./run_sweep", word);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    snprintf(name, sizeof name, "%s", word);
+    name[strcspn(name, "=")] = '\0';
     const char *nearest = suggest_nearest(name + strspn(name, "-"), names, count);
     if (nearest && strchr(word, '=') && !suggest_distance(name + strspn(name, "-"), nearest))
         return cnn_error_set(error, CNN_INVALID, "%.60s: --%s takes no value", word, nearest);

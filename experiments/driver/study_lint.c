@@ -65,7 +65,8 @@ static int no_value(struct lint *lint, const struct token *owner)
 {
     char shown[SHOWN];
     struct token found = lint->tokens.now;
-    if (found.kind == TOKEN_NAME && found.line == owner->line)
+    const char *behind = lint->tokens.at + strspn(lint->tokens.at, " \t\n");
+    if (found.kind == TOKEN_NAME && *behind != '=' && *behind != ':')
         return FAIL(lint, found.line, "%.*s: a word needs quotes, as in \"%.*s\"", found.length, found.start,
                     found.length, found.start);
     if (owner->kind == TOKEN_NAME)
