@@ -13,6 +13,7 @@
 #define CHECK_BATCHES 2 /* different batches of a case, of different sizes */
 #define CHECK_TEXT 4096 /* a case as text */
 #define CHECK_THREADS_MAX 3
+#define CHECK_ORACLES 32
 
 /* What the pixels are: N(0,1); N(0,1) in steps of a half, so that maxima tie; N(0,1) with NaN in the first image of
  * each batch, then only classified and evaluated. */
@@ -42,10 +43,14 @@ struct check_material {
     float *parameters;
     float *images[CHECK_BATCHES];
     int32_t *labels[CHECK_BATCHES];
-    struct cnn_reference *oracle[CHECK_BATCHES];
-    float *oracle_parameters[CHECK_BATCHES]; /* at which the oracle ran last */
-    bool oracle_ready[CHECK_BATCHES];
-    double loss[CHECK_BATCHES];
+    struct check_oracle { /* the oracle on one batch at some parameters: many targets pass through the same bits */
+        struct cnn_reference *reference;
+        float *parameters;
+        int b; /* -1: unused */
+        bool backward;
+        double loss;
+    } oracles[CHECK_ORACLES];
+    int next_oracle;      /* the one to be given up next */
     int64_t largest;      /* floats of the largest tensor that inspect() may return */
     int first_with_delta; /* lower layers need no delta */
     struct check_record { /* parameters after both steps, by whoever came first */
@@ -59,8 +64,10 @@ struct check_material {
 int check_material_create(struct check_material **out, const struct check_case *c, struct cnn_error *error);
 void check_material_destroy(struct check_material *material);
 
-/* The oracle after forward and backward of batch `b` at these parameters; NaN cases have forward only. */
-const struct cnn_reference *check_material_oracle(struct check_material *material, int b, const float *parameters);
+/* The oracle after forward, and where asked for backward, of batch `b` at these parameters. Valid until CHECK_ORACLES -
+ * 1 others were asked for. NULL without memory. */
+const struct check_oracle *check_material_oracle(struct check_material *material, int b, const float *parameters,
+                                                 bool backward);
 
 /* Floats between canaries that start as NaN. */
 struct check_buffer {

@@ -23,7 +23,7 @@ struct settings {
 
 /* Everything that can run here: a device for each backend and number of threads, a target for each algorithm and isa.
  */
-struct bench_room {
+struct room {
     struct cnn_device *devices[DEVICES_MAX];
     const struct cnn_backend *owners[DEVICES_MAX];
     struct cnn_device_info info[DEVICES_MAX];
@@ -38,7 +38,7 @@ static const char usage[] =
     "Runs random networks on every backend, algorithm and instruction set and compares every value with the oracle.\n"
     "  --seed N          of the cases; default: from the clock, printed\n"
     "  --cases N         how many (100)\n"
-    "  --backend NAME    only this backend; --algorithm NAME, --isa NAME likewise\n"
+    "  --backend NAMES   only these, apart by commas; --algorithm NAMES, --isa NAMES likewise\n"
     "  --case WHAT       only this case: its index under --seed, or its text as a failure prints it\n"
     "  --bench           times each kind of layer instead\n"
     "  --self-test       checks the checker: deliberate faults must be caught\n"
@@ -88,12 +88,33 @@ static bool parse(int count, char **words, struct settings *settings)
     return optind == count;
 }
 
+/* Whether a list of names apart by commas has this one; NULL has all. */
 static bool wanted(const char *filter, const char *name)
 {
-    return !filter || !strcmp(filter, name);
+    size_t length = strlen(name);
+    for (const char *at = filter; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncmp(at, name, length) && (at[length] == ',' || !at[length]))
+            return true;
+    return !filter;
 }
 
-static void add_targets(struct bench_room *room, int device, const struct settings *settings, int threads)
+/* Says what of the backends that were asked for is not in this build; false where one does not exist at all. */
+static bool backends_exist(const char *filter)
+{
+    bool exist = true;
+    char copy[256], *rest = copy, *name;
+    snprintf(copy, sizeof copy, "%s", filter ? filter : "");
+    while ((name = strtok_r(rest, ",", &rest))) {
+        struct cnn_error error = { 0 };
+        if (backend_find(name, &error))
+            continue;
+        printf("%s\n", error.text);
+        exist = exist && error.status == CNN_UNAVAILABLE;
+    }
+    return exist;
+}
+
+static void add_targets(struct room *room, int device, const struct settings *settings, int threads)
 {
     const struct cnn_backend *backend = room->owners[device];
     const char *const *algorithm;
@@ -118,7 +139,7 @@ static void add_targets(struct bench_room *room, int device, const struct settin
 }
 
 /* Returns false where the device is there but wrong; an unavailable one is left out aloud. */
-static bool add_device(struct bench_room *room, const struct cnn_backend *backend, const struct settings *settings,
+static bool add_device(struct room *room, const struct cnn_backend *backend, const struct settings *settings,
                        int threads)
 {
     struct cnn_device_options options = { .threads = threads };
@@ -139,7 +160,7 @@ static bool add_device(struct bench_room *room, const struct cnn_backend *backen
     return true;
 }
 
-static bool open_room(struct bench_room *room, const struct settings *settings)
+static bool open_room(struct room *room, const struct settings *settings)
 {
     bool right = true;
     for (const struct cnn_backend *const *backend = backends(); *backend; backend++) {
@@ -152,7 +173,7 @@ static bool open_room(struct bench_room *room, const struct settings *settings)
     return right;
 }
 
-static void close_room(struct bench_room *room)
+static void close_room(struct room *room)
 {
     for (int i = 0; i < room->device_count; i++)
         room->owners[i]->close(room->devices[i]);
@@ -175,7 +196,7 @@ static void print_failure(const struct settings *settings, const struct check_ta
 }
 
 /* All targets on one case; returns the number of failures. */
-static int run_on_all(struct bench_room *room, const struct settings *settings, int index, const struct check_case *c,
+static int run_on_all(struct room *room, const struct settings *settings, int index, const struct check_case *c,
                       struct check_report *total)
 {
     struct check_material *material;
@@ -210,7 +231,7 @@ static int run_on_all(struct bench_room *room, const struct settings *settings, 
 }
 
 /* --case: an index draws, anything else is parsed. */
-static int run_one(struct bench_room *room, const struct settings *settings, struct check_report *total)
+static int run_one(struct room *room, const struct settings *settings, struct check_report *total)
 {
     struct check_case c;
     uint64_t index;
@@ -221,7 +242,7 @@ static int run_one(struct bench_room *room, const struct settings *settings, str
     return check_case_parse(settings->only, &c) ? run_on_all(room, settings, -1, &c, total) : 1;
 }
 
-static int run_contracts(struct bench_room *room)
+static int run_contracts(struct room *room)
 {
     int broken = 0;
     for (int i = 0; i < room->target_count; i++)
@@ -231,7 +252,7 @@ static int run_contracts(struct bench_room *room)
     return broken;
 }
 
-static int check_all(struct bench_room *room, const struct settings *settings)
+static int check_all(struct room *room, const struct settings *settings)
 {
     struct check_report total = { 0 };
     int failures = run_contracts(room), cases = settings->only ? 1 : settings->cases;
@@ -256,7 +277,7 @@ static int check_all(struct bench_room *room, const struct settings *settings)
 int main(int count, char **words)
 {
     struct settings settings;
-    static struct bench_room room;
+    static struct room room;
     int failures = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!parse(count, words, &settings)) {
@@ -266,14 +287,13 @@ int main(int count, char **words)
     printf("seed %llu\n", (unsigned long long)settings.seed);
     if (settings.self_test)
         return check_self_test(settings.seed) ? 1 : 0;
+    if (!backends_exist(settings.backend))
+        return 2;
     bool right = open_room(&room, &settings);
     if (right && room.target_count == 0) {
-        struct cnn_error error = { 0 };
-        if (settings.backend && !backend_find(settings.backend, &error))
-            printf("%s\n", error.text);
         printf("nothing to check here: no backend, algorithm and instruction set that was asked for can run\n");
         close_room(&room);
-        return error.status == CNN_INVALID ? 2 : 77;
+        return 77;
     }
     if (settings.bench)
         for (int i = 0; i < room.target_count; i++)

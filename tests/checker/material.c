@@ -48,11 +48,10 @@ static int create_batch(struct check_material *material, int b, struct cnn_error
     size_t count = (size_t)material->c.counts[b], pixels = (size_t)cnn_shape_size(material->network->input);
     material->images[b] = calloc(count * pixels, sizeof(float));
     material->labels[b] = calloc(count, sizeof(int32_t));
-    material->oracle_parameters[b] = calloc((size_t)material->network->parameters, sizeof(float));
-    if (!material->images[b] || !material->labels[b] || !material->oracle_parameters[b])
+    if (!material->images[b] || !material->labels[b])
         return cnn_error_set(error, CNN_OOM, "checker: no memory for a batch");
     draw_batch(material, b);
-    return cnn_reference_create(&material->oracle[b], material->network, (int)count, error);
+    return CNN_OK;
 }
 
 /* Sizes that inspection needs, and the first layer whose delta a training step cannot do without. */
@@ -101,9 +100,11 @@ void check_material_destroy(struct check_material *material)
 {
     if (!material)
         return;
+    for (int i = 0; i < CHECK_ORACLES; i++) {
+        cnn_reference_destroy(material->oracles[i].reference);
+        free(material->oracles[i].parameters);
+    }
     for (int b = 0; b < CHECK_BATCHES; b++) {
-        cnn_reference_destroy(material->oracle[b]);
-        free(material->oracle_parameters[b]);
         free(material->labels[b]);
         free(material->images[b]);
     }
@@ -113,19 +114,42 @@ void check_material_destroy(struct check_material *material)
     free(material);
 }
 
-const struct cnn_reference *check_material_oracle(struct check_material *material, int b, const float *parameters)
+/* The one that ran on this batch at these very bits, or one to use anew. */
+static struct check_oracle *find_oracle(struct check_material *material, int b, const float *parameters)
 {
-    struct cnn_reference *oracle = material->oracle[b];
     size_t bytes = (size_t)material->network->parameters * sizeof(float);
-    if (material->oracle_ready[b] && !memcmp(material->oracle_parameters[b], parameters, bytes))
-        return oracle;
-    memcpy(material->oracle_parameters[b], parameters, bytes);
-    material->oracle_ready[b] = true;
-    cnn_reference_write_parameters(oracle, parameters);
-    material->loss[b] =
-        cnn_reference_forward(oracle, material->images[b], material->labels[b], NULL, material->c.counts[b]);
-    if (material->c.data != CHECK_NAN)
-        cnn_reference_backward(oracle);
+    for (int i = 0; i < CHECK_ORACLES; i++) {
+        struct check_oracle *oracle = &material->oracles[i];
+        if (oracle->parameters && oracle->b == b && !memcmp(oracle->parameters, parameters, bytes))
+            return oracle;
+    }
+    struct check_oracle *oracle = &material->oracles[material->next_oracle++ % CHECK_ORACLES];
+    oracle->b = -1;
+    if (!oracle->parameters && !(oracle->parameters = malloc(bytes)))
+        return NULL;
+    if (!oracle->reference &&
+        cnn_reference_create(&oracle->reference, material->network, material->c.batch, NULL) != CNN_OK)
+        return NULL;
+    memcpy(oracle->parameters, parameters, bytes);
+    return oracle;
+}
+
+const struct check_oracle *check_material_oracle(struct check_material *material, int b, const float *parameters,
+                                                 bool backward)
+{
+    struct check_oracle *oracle = find_oracle(material, b, parameters);
+    if (!oracle)
+        return NULL;
+    if (oracle->b < 0) {
+        oracle->b = b;
+        oracle->backward = false;
+        cnn_reference_write_parameters(oracle->reference, parameters);
+        oracle->loss = cnn_reference_forward(oracle->reference, material->images[b], material->labels[b], NULL,
+                                             material->c.counts[b]);
+    }
+    if (backward && !oracle->backward)
+        cnn_reference_backward(oracle->reference);
+    oracle->backward |= backward;
     return oracle;
 }
 

@@ -29,8 +29,11 @@ bool run_load(struct run *run, int slot, int b, bool labelled);
 /* Every layer's output, delta and parameter gradient, and the input's gradient, against the oracle. */
 bool run_inspect_all(struct run *run, const struct cnn_reference *oracle, int b);
 
+/* The oracle at the program's parameters. */
+const struct check_oracle *run_oracle(struct run *run, int b, bool backward);
+
 /* Fetches after one step over batch `b`; `summed` where the phase has loss and number correct. */
-bool run_fetch(struct run *run, const struct cnn_reference *oracle, const char *what, int b, bool summed);
+bool run_fetch(struct run *run, const struct check_oracle *oracle, const char *what, int b, bool summed);
 
 /* Writes the case's parameters and, where it will train, rates; reads the same bits back into `before`, and forgets
  * velocities. */

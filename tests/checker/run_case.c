@@ -12,18 +12,18 @@
 static bool train(struct run *run, int b, bool inspectable)
 {
     struct cnn_error error = { 0 };
-    const struct cnn_reference *oracle = check_material_oracle(run->material, b, run->before.data);
-    return run_load(run, 0, b, true) &&
+    const struct check_oracle *oracle = run_oracle(run, b, true);
+    return oracle && run_load(run, 0, b, true) &&
            run_worked(run, run->target->backend->train(run->program, 1, &error), "train", &error) &&
-           run_synchronised(run, "training") && (!inspectable || run_inspect_all(run, oracle, b)) &&
-           run_fetch(run, oracle, "training", b, true) && run_check_update(run, oracle);
+           run_synchronised(run, "training") && (!inspectable || run_inspect_all(run, oracle->reference, b)) &&
+           run_fetch(run, oracle, "training", b, true) && run_check_update(run, oracle->reference);
 }
 
 static bool classify(struct run *run, int b, bool labelled)
 {
     struct cnn_error error = { 0 };
-    const struct cnn_reference *oracle = check_material_oracle(run->material, b, run->before.data);
-    return run_load(run, 0, b, labelled) &&
+    const struct check_oracle *oracle = run_oracle(run, b, false);
+    return oracle && run_load(run, 0, b, labelled) &&
            run_worked(run, run->target->backend->classify(run->program, 1, &error), "classify", &error) &&
            run_synchronised(run, "classification") && run_fetch(run, oracle, "classification", b, false);
 }
@@ -31,8 +31,8 @@ static bool classify(struct run *run, int b, bool labelled)
 static bool evaluate(struct run *run, int b)
 {
     struct cnn_error error = { 0 };
-    const struct cnn_reference *oracle = check_material_oracle(run->material, b, run->before.data);
-    return run_load(run, 0, b, true) &&
+    const struct check_oracle *oracle = run_oracle(run, b, false);
+    return oracle && run_load(run, 0, b, true) &&
            run_worked(run, run->target->backend->evaluate(run->program, 1, &error), "evaluate", &error) &&
            run_synchronised(run, "evaluation") && run_fetch(run, oracle, "evaluation", b, true);
 }
@@ -144,14 +144,17 @@ static bool rotate_evaluation(struct run *run)
                           "expected %lld of %lld",
                           (long long)answer.correct, (long long)answer.images, (long long)stale.images,
                           (long long)correct, (long long)images);
-    double bound = 2 * cnn_reference_loss_bound(material->oracle[0]) + cnn_reference_loss_bound(material->oracle[1]);
+    const struct check_oracle *first = run_oracle(run, 0, false), *second = run_oracle(run, 1, false);
+    if (!first || !second)
+        return false;
+    double bound = 2 * cnn_reference_loss_bound(first->reference) + cnn_reference_loss_bound(second->reference);
     int last = material->network->layer_count - 1;
-    return check_number(run->report, "loss over rotating slots", answer.loss_sum,
-                        2 * material->loss[0] + material->loss[1], bound) &&
+    return check_number(run->report, "loss over rotating slots", answer.loss_sum, 2 * first->loss + second->loss,
+                        bound) &&
            run_intact(run, &run->outputs, "fetch") &&
            check_values(run->report, "outputs of slot 0", material->network->layers[last].out, run->outputs.data,
-                        cnn_reference_output(material->oracle[0], last),
-                        cnn_reference_output_bound(material->oracle[0], last), material->c.counts[0],
+                        cnn_reference_output(first->reference, last),
+                        cnn_reference_output_bound(first->reference, last), material->c.counts[0],
                         material->c.data == CHECK_NAN);
 }
 

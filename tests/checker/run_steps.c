@@ -60,6 +60,14 @@ bool run_synchronised(const struct run *run, const char *what)
     return run_worked(run, run->target->backend->sync(run->program, &error), what, &error);
 }
 
+const struct check_oracle *run_oracle(struct run *run, int b, bool backward)
+{
+    const struct check_oracle *oracle = check_material_oracle(run->material, b, run->before.data, backward);
+    if (!oracle)
+        check_fail(run->report, "checker: no memory for the oracle");
+    return oracle;
+}
+
 bool run_load(struct run *run, int slot, int b, bool labelled)
 {
     const struct check_material *material = run->material;
@@ -155,7 +163,7 @@ static bool check_labels(struct run *run, const char *what, int b, int64_t *corr
     return true;
 }
 
-bool run_fetch(struct run *run, const struct cnn_reference *oracle, const char *what, int b, bool summed)
+bool run_fetch(struct run *run, const struct check_oracle *oracle, const char *what, int b, bool summed)
 {
     const struct check_material *material = run->material;
     const struct cnn_network *network = material->network;
@@ -169,7 +177,8 @@ bool run_fetch(struct run *run, const struct cnn_reference *oracle, const char *
     if (!run_worked(run, run->target->backend->fetch(run->program, &answer, &error), what, &error) ||
         !run_intact(run, &run->outputs, what) ||
         !check_values(run->report, what, network->layers[last].out, run->outputs.data,
-                      cnn_reference_output(oracle, last), cnn_reference_output_bound(oracle, last), count, nan) ||
+                      cnn_reference_output(oracle->reference, last),
+                      cnn_reference_output_bound(oracle->reference, last), count, nan) ||
         !check_labels(run, what, b, &run->correct[b]))
         return false;
     if (!summed)
@@ -179,7 +188,7 @@ bool run_fetch(struct run *run, const struct cnn_reference *oracle, const char *
                           (long long)answer.correct, (long long)answer.images, (long long)run->correct[b], count);
     char loss[64];
     snprintf(loss, sizeof loss, "%s, loss", what);
-    return check_number(run->report, loss, answer.loss_sum, material->loss[b], cnn_reference_loss_bound(oracle));
+    return check_number(run->report, loss, answer.loss_sum, oracle->loss, cnn_reference_loss_bound(oracle->reference));
 }
 
 bool run_read_parameters(struct run *run, struct check_buffer *buffer)
