@@ -83,6 +83,7 @@ struct cnn_plan {
     int64_t workspace;
     int64_t batches; /* the resident images and labels */
     int64_t total;
+    int threads; /* that will run: fewer than the device has where a step is too small for more; 0 for a GPU */
     int64_t flops_executed_train, flops_executed_forward; /* of a full batch, as the chosen algorithms do it */
 };
 

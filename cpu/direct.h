@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What the direct kernels share: how vectors meet the layout. In image mode (lanes > 1) a vector holds one pixel of
+ * VEC_WIDTH images and a `unit` is a pixel; a block of lanes > VEC_WIDTH images is done in groups of VEC_WIDTH. In
+ * column mode (lanes
+ * == 1) a vector holds VEC_WIDTH neighbouring columns of one image and a unit is such a vector, the last one perhaps
+ * partial. */
+#ifndef CPU_DIRECT_H
+#define CPU_DIRECT_H
+
+#include "cpu/kernel.h"
+#include "cpu/simd.h"
+#include "cpu/tuning.h"
+#include "cpu/vector_math.h"
+
+CPU_INLINE int64_t ceil_divide(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+CPU_INLINE int direct_groups(int lanes)
+{
+    return lanes == 1 ? 1 : lanes / VEC_WIDTH;
+}
+
+/* Units of a row of `cols` pixels. */
+CPU_INLINE int direct_units(int lanes, int cols)
+{
+    return lanes == 1 ? (int)ceil_divide(cols, VEC_WIDTH) : cols;
+}
+
+static inline bool direct_supports(const struct cnn_layer *layer, int lanes)
+{
+    (void)layer;
+    return lanes == 1 || lanes % VEC_WIDTH == 0;
+}
+
+/* Layers that are one matrix product per image. */
+static inline bool direct_full_supports(const struct cnn_layer *layer, int lanes)
+{
+    return cpu_layer_is_full(layer) && direct_supports(layer, lanes);
+}
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Weight and bias gradients of a convolution: dw[o][i][tap] = sum over images and pixels of dy[o] * x[i] shifted by the
+ * tap.
+ *
+ * Method: the work falls into items (one input map, a few output maps that read it). An item keeps maps x kernel
+ * columns sums in registers and slides over the pixels: per pixel `maps` deltas and `columns` inputs are loaded for
+ * maps x columns FMAs. Deltas of a block stay in L1 for all kernel rows. Sums run over lanes only at the very end.
+ * Images are summed inside an item in index order, so there is nothing to reduce over threads; layers with few items
+ * are cut further into slots of blocks, whose partial gradients are added in fixed order. The slots depend on the batch
+ * alone.
+ *
+ * Limit: FMA throughput at 9 loads for 20 FMAs (AVX-512, 5 columns); small maps pay for the final sum over lanes. */
+#include "cpu/direct.h"
+
+#include <stdlib.h>
+
+#define COLUMNS_MAX 5 /* kernel columns in registers at once */
+#define MAPS_MAX 8
+#define SUMS_MAX 256 /* vectors on the stack: maps x kernel rows x columns of a pass */
+
+struct item {
+    int in_map, maps;
+    int out_map[MAPS_MAX];
+    int64_t kernel_at[MAPS_MAX]; /* among the layer's weights */
+};
+
+struct gradient_plan {
+    int64_t items;
+    int slots; /* of a full batch */
+    struct item item[];
+};
+
+/* As many maps as leave room for the sums of `cols` columns. */
+static int maps_per_item(int cols)
+{
+    int columns = cols < COLUMNS_MAX ? cols : COLUMNS_MAX, maps = GRADIENT_VECTORS / columns;
+    return maps > MAPS_MAX ? MAPS_MAX : maps < 1 ? 1 : maps;
+}
+
+/* Items of input map `in`: its output maps in groups as equal as can be. item NULL: only counts. */
+static int64_t items_of(const struct cnn_layer *layer, int in, int most, int32_t *outs, int32_t *pairs,
+                        struct item *item)
+{
+    int count = 0;
+    for (int out = 0; out < layer->out.maps; out++) {
+        int low = 0, fan_in = cnn_layer_fan_in(layer, out);
+        if (layer->first) {
+            while (low < fan_in && cnn_layer_source(layer, out, low) < in)
+                low++;
+            if (low == fan_in || cnn_layer_source(layer, out, low) != in)
+                continue;
+        } else {
+            low = in;
+        }
+        outs[count] = out;
+        pairs[count++] = (layer->first ? layer->first[out] : out * layer->in.maps) + low;
+    }
+    int groups = (count + most - 1) / most;
+    for (int g = 0; item && g < groups; g++) {
+        int begin = (int)((int64_t)count * g / groups), end = (int)((int64_t)count * (g + 1) / groups);
+        item[g].in_map = in;
+        item[g].maps = end - begin;
+        for (int m = begin; m < end; m++) {
+            item[g].out_map[m - begin] = outs[m];
+            item[g].kernel_at[m - begin] = (int64_t)pairs[m] * layer->kernel_rows * layer->kernel_cols;
+        }
+    }
+    return groups;
+}
+
+static int slots_for(const struct cpu_job *job, int64_t items)
+{
+    int64_t size = job->layer->weights, slots = ceil_divide(GRADIENT_TILES, items);
+    if (slots * size > GRADIENT_SLOT_FLOATS)
+        slots = GRADIENT_SLOT_FLOATS / size;
+    if (slots > job->max_blocks)
+        slots = job->max_blocks;
+    return slots < 1 ? 1 : (int)slots;
+}
+
+static bool prepare(struct cpu_job *job)
+{
+    const struct cnn_layer *layer = job->layer;
+    int most = maps_per_item(layer->kernel_cols);
+    int32_t *outs = malloc(2 * (size_t)layer->out.maps * sizeof *outs);
+    struct gradient_plan *plan = NULL;
+    int64_t items = 0;
+    if (!outs)
+        return false;
+    for (int in = 0; in < layer->in.maps; in++)
+        items += items_of(layer, in, most, outs, outs + layer->out.maps, NULL);
+    plan = malloc(sizeof *plan + (size_t)items * sizeof plan->item[0]);
+    if (plan) {
+        plan->items = items;
+        plan->slots = slots_for(job, items);
+        items = 0;
+        for (int in = 0; in < layer->in.maps; in++)
+            items += items_of(layer, in, most, outs, outs + layer->out.maps, plan->item + items);
+        job->workspace_size = plan->slots > 1 ? plan->slots * layer->weights : 0;
+        job->executed_macs = (double)layer->macs;
+    }
+    free(outs);
+    job->plan = plan;
+    return plan != NULL;
+}
+
+/* Sums of one kernel row and up to COLUMNS_MAX columns over the pixels of one block, added to those of the blocks
+ * before: a chain of sums is as long as a block, not as the batch. */
+struct sweep {
+    const float *delta[MAPS_MAX]; /* first pixel */
+    const float *in;
+    int64_t delta_row, delta_unit, in_row, in_unit, in_tap;
+    int in_gather; /* column mode with a stride; else 1 */
+    int rows, units, valid;
+};
+
+CPU_INLINE vec sweep_delta(const struct sweep *s, const float *delta, int unit)
+{
+    return vec_load_first(delta, unit == s->units - 1 ? s->valid : VEC_WIDTH);
+}
+
+CPU_INLINE void sweep_tile(const struct sweep *s, const int maps, const int columns, vec *sums)
+{
+    vec acc[MAPS_MAX][COLUMNS_MAX];
+#pragma GCC unroll 8
+    for (int m = 0; m < maps; m++)
+#pragma GCC unroll 8
+        for (int c = 0; c < columns; c++)
+            acc[m][c] = vec_set(0);
+    for (int row = 0; row < s->rows; row++) {
+        int64_t at = row * s->delta_row;
+        const float *in = s->in + row * s->in_row;
+        for (int unit = 0; unit < s->units - 1; unit++, at += s->delta_unit, in += s->in_unit) {
+            vec x[COLUMNS_MAX];
+#pragma GCC unroll 8
+            for (int c = 0; c < columns; c++)
+                x[c] = vec_load(in + c * s->in_tap);
+#pragma GCC unroll 8
+            for (int m = 0; m < maps; m++) {
+                vec d = vec_load(s->delta[m] + at);
+#pragma GCC unroll 8
+                for (int c = 0; c < columns; c++)
+                    acc[m][c] += d * x[c];
+            }
+        }
+#pragma GCC unroll 8
+        for (int m = 0; m < maps; m++) { /* the last unit, perhaps partial */
+            vec d = vec_load_first(s->delta[m] + at, s->valid);
+#pragma GCC unroll 8
+            for (int c = 0; c < columns; c++)
+                acc[m][c] += d * vec_load_first(in + c * s->in_tap, s->valid);
+        }
+    }
+#pragma GCC unroll 8
+    for (int m = 0; m < maps; m++)
+#pragma GCC unroll 8
+        for (int c = 0; c < columns; c++)
+            sums[m * columns + c] += acc[m][c];
+}
+
+/* The same where neighbouring pixels read inputs `in_gather` apart. */
+static void sweep_gather(const struct sweep *s, int maps, int columns, vec *sums)
+{
+    for (int row = 0; row < s->rows; row++)
+        for (int unit = 0; unit < s->units; unit++) {
+            const float *in = s->in + row * s->in_row + unit * s->in_unit;
+            int lanes = unit == s->units - 1 ? s->valid : VEC_WIDTH;
+            for (int c = 0; c < columns; c++) {
+                vec x = vec_gather(in + c * s->in_tap, s->in_gather, lanes);
+                for (int m = 0; m < maps; m++)
+                    sums[m * columns + c] +=
+                        x * sweep_delta(s, s->delta[m] + row * s->delta_row + unit * s->delta_unit, unit);
+            }
+        }
+}
+
+/* clang-format off */
+static void sweep_block(const struct sweep *s, int maps, int columns, vec *sums)
+{
+    if (s->in_gather != 1) {
+        sweep_gather(s, maps, columns, sums);
+        return;
+    }
+    switch (maps * 8 + columns) {
+    case 1 * 8 + 1: sweep_tile(s, 1, 1, sums); break;
+    case 1 * 8 + 2: sweep_tile(s, 1, 2, sums); break;
+    case 1 * 8 + 3: sweep_tile(s, 1, 3, sums); break;
+    case 1 * 8 + 4: sweep_tile(s, 1, 4, sums); break;
+    case 1 * 8 + 5: sweep_tile(s, 1, 5, sums); break;
+    case 2 * 8 + 1: sweep_tile(s, 2, 1, sums); break;
+    case 2 * 8 + 2: sweep_tile(s, 2, 2, sums); break;
+    case 2 * 8 + 3: sweep_tile(s, 2, 3, sums); break;
+    case 2 * 8 + 4: sweep_tile(s, 2, 4, sums); break;
+    case 2 * 8 + 5: sweep_tile(s, 2, 5, sums); break;
+    case 3 * 8 + 1: sweep_tile(s, 3, 1, sums); break;
+    case 3 * 8 + 2: sweep_tile(s, 3, 2, sums); break;
+    case 3 * 8 + 3: sweep_tile(s, 3, 3, sums); break;
+    case 3 * 8 + 4: sweep_tile(s, 3, 4, sums); break;
+    case 3 * 8 + 5: sweep_tile(s, 3, 5, sums); break;
+    case 4 * 8 + 1: sweep_tile(s, 4, 1, sums); break;
+    case 4 * 8 + 2: sweep_tile(s, 4, 2, sums); break;
+    case 4 * 8 + 3: sweep_tile(s, 4, 3, sums); break;
+    case 4 * 8 + 4: sweep_tile(s, 4, 4, sums); break;
+    case 4 * 8 + 5: sweep_tile(s, 4, 5, sums); break;
+    case 5 * 8 + 1: sweep_tile(s, 5, 1, sums); break;
+    case 5 * 8 + 2: sweep_tile(s, 5, 2, sums); break;
+    case 5 * 8 + 3: sweep_tile(s, 5, 3, sums); break;
+    case 5 * 8 + 4: sweep_tile(s, 5, 4, sums); break;
+    case 6 * 8 + 1: sweep_tile(s, 6, 1, sums); break;
+    case 6 * 8 + 2: sweep_tile(s, 6, 2, sums); break;
+    case 6 * 8 + 3: sweep_tile(s, 6, 3, sums); break;
+    case 7 * 8 + 1: sweep_tile(s, 7, 1, sums); break;
+    case 7 * 8 + 2: sweep_tile(s, 7, 2, sums); break;
+    case 8 * 8 + 1: sweep_tile(s, 8, 1, sums); break;
+    case 8 * 8 + 2: sweep_tile(s, 8, 2, sums); break;
+    default: sweep_gather(s, maps, columns, sums); /* the same sums for any size */
+    }
+}
+/* clang-format on */
+
+/* Kernel rows first_row..+rows and columns first_col..+columns of an item, over blocks begin..end; gradient: where the
+ * layer's weight gradients begin. */
+static void run_taps(const struct cpu_job *job, const struct item *item, int64_t begin, int64_t end, int first_row,
+                     int rows, int first_col, int columns, float *gradient)
+{
+    const struct cnn_layer *layer = job->layer;
+    bool column_mode = job->lanes == 1;
+    int per_unit = column_mode ? VEC_WIDTH : 1, units = direct_units(job->lanes, layer->out.cols);
+    vec sums[SUMS_MAX];
+    for (int i = 0; i < item->maps * rows * columns; i++)
+        sums[i] = vec_set(0);
+    struct sweep s = { .delta_row = job->dy.row,
+                       .delta_unit = (int64_t)job->lanes * per_unit,
+                       .in_row = job->x.row * layer->stride,
+                       .in_unit = (int64_t)job->lanes * per_unit * layer->stride,
+                       .in_tap = job->lanes,
+                       .in_gather = column_mode ? layer->stride : 1,
+                       .rows = layer->out.rows,
+                       .units = units,
+                       .valid = column_mode ? layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH };
+    for (int64_t block = begin; block < end; block++)
+        for (int group = 0; group < direct_groups(job->lanes); group++) {
+            for (int m = 0; m < item->maps; m++)
+                s.delta[m] = cpu_at(&job->dy, block, item->out_map[m], 0, 0) + group * VEC_WIDTH;
+            for (int row = 0; row < rows; row++) {
+                s.in = cpu_at(&job->x, block, item->in_map, first_row + row - layer->pad_before,
+                              first_col - layer->pad_before) +
+                       group * VEC_WIDTH;
+                sweep_block(&s, item->maps, columns, sums + row * item->maps * columns);
+            }
+        }
+    for (int row = 0; row < rows; row++)
+        for (int m = 0; m < item->maps; m++)
+            for (int col = 0; col < columns; col++)
+                gradient[item->kernel_at[m] + (first_row + row) * layer->kernel_cols + first_col + col] =
+                    vec_sum(sums[(row * item->maps + m) * columns + col]);
+}
+
+static void run_item(const struct cpu_job *job, const struct item *item, int64_t begin, int64_t end, float *gradient)
+{
+    const struct cnn_layer *layer = job->layer;
+    int chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int first_col = layer->kernel_cols * chunk / chunks;
+        int columns = layer->kernel_cols * (chunk + 1) / chunks - first_col;
+        int rows = SUMS_MAX / (item->maps * columns);
+        for (int row = 0; row < layer->kernel_rows; row += rows)
+            run_taps(job, item, begin, end, row, row + rows < layer->kernel_rows ? rows : layer->kernel_rows - row,
+                     first_col, columns, gradient);
+    }
+}
+
+static void run_bias(const struct cpu_job *job, int blocks, int map)
+{
+    int units = direct_units(job->lanes, job->layer->out.cols), per_unit = job->lanes == 1 ? VEC_WIDTH : 1;
+    int valid = job->lanes == 1 ? job->layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH;
+    vec total = vec_set(0);
+    for (int64_t block = 0; block < blocks; block++)
+        for (int group = 0; group < direct_groups(job->lanes); group++)
+            for (int row = 0; row < job->layer->out.rows; row++) {
+                const float *delta = cpu_at(&job->dy, block, map, row, 0) + group * VEC_WIDTH;
+                vec sum = vec_set(0); /* of a row: short chains round less */
+                for (int unit = 0; unit < units; unit++)
+                    sum += vec_load_first(delta + (int64_t)unit * per_unit * job->lanes,
+                                          unit == units - 1 ? valid : VEC_WIDTH);
+                total += sum;
+            }
+    job->bias_gradient[map] = vec_sum(total);
+}
+
+/* Slots of the running batch: a short batch may have fewer blocks than slots. */
+static int slots_of(const struct gradient_plan *plan, const struct cpu_batch *batch)
+{
+    return plan->slots < batch->blocks ? plan->slots : batch->blocks;
+}
+
+static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    const struct gradient_plan *plan = job->plan;
+    return plan->items * slots_of(plan, batch) + job->layer->out.maps;
+}
+
+static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    const struct gradient_plan *plan = job->plan;
+    int64_t slots = slots_of(plan, batch), items = plan->items * slots;
+    for (int64_t i = begin; i < end; i++) {
+        if (i >= items) {
+            run_bias(job, batch->blocks, (int)(i - items));
+            continue;
+        }
+        int64_t slot = i % slots;
+        float *gradient = plan->slots > 1 ? job->workspace + slot * job->layer->weights : job->weight_gradient;
+        run_item(job, &plan->item[i / slots], batch->blocks * slot / slots, batch->blocks * (slot + 1) / slots,
+                 gradient);
+    }
+}
+
+#define FINISH_FLOATS 1024
+
+static int64_t finish_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    (void)batch;
+    const struct gradient_plan *plan = job->plan;
+    return plan->slots > 1 ? ceil_divide(job->layer->weights, FINISH_FLOATS) : 0;
+}
+
+static void finish(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    const struct gradient_plan *plan = job->plan;
+    int slots = slots_of(plan, batch);
+    int64_t size = job->layer->weights, last = end * FINISH_FLOATS < size ? end * FINISH_FLOATS : size;
+    for (int64_t i = begin * FINISH_FLOATS; i < last; i++) {
+        float sum = job->workspace[i];
+        for (int slot = 1; slot < slots; slot++)
+            sum += job->workspace[slot * size + i];
+        job->weight_gradient[i] = sum;
+    }
+}
+
+const struct cpu_kernel CPU_SYMBOL(direct_conv_backward_weights) = { .name = "direct_conv_backward_weights",
+                                                                     .algorithm = "direct",
+                                                                     .file = "cpu/direct_conv_weights.c",
+                                                                     .kind = CNN_OP_CONV_BACKWARD_WEIGHTS,
+                                                                     .supports = direct_supports,
+                                                                     .prepare = prepare,
+                                                                     .main = { tiles, run },
+                                                                     .finish = { finish_tiles, finish } };

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Fully connected layers (and convolutions over their whole input), forward and backward-data: a matrix product, batch
+ * by batch.
+ *
+ * Method, image mode: sums of TILE_MAPS units x TILE_UNITS vectors of images stay in registers over all inputs, so a
+ * weight is loaded once for TILE_UNITS x VEC_WIDTH images and an input once for TILE_MAPS units. Both directions read
+ * the canonical weights, forward along a unit's row, backward across rows, so nothing is packed. Column mode (batch 1):
+ * forward takes dot products of several units at once along the inputs, backward adds rows of weights, and both are
+ * bound by the bandwidth at which the weights arrive: 2 FLOPs for 4 bytes.
+ *
+ * Limit: FMA throughput in image mode while inputs of a vector column (inputs x 64 bytes) stay in L2. */
+#include "cpu/direct.h"
+
+#define MAPS_MAX 6
+#define VECTORS_MAX 4
+#define CHUNK_VECTORS 4 /* column mode, backward: inputs of a tile, in vectors */
+
+/* One register tile: sums[m][v] = sum over k of weights[m * weight_unit + k * weight_step] * in[v][k * in_step]. */
+struct product {
+    const float *weights, *in[VECTORS_MAX];
+    int64_t weight_unit, weight_step, in_step, terms;
+};
+
+CPU_INLINE void product_tile(const struct product *p, const int maps, const int vectors, vec *sums)
+{
+    vec acc[MAPS_MAX][VECTORS_MAX];
+#pragma GCC unroll 8
+    for (int m = 0; m < maps; m++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++)
+            acc[m][v] = vec_set(0);
+    const float *weight = p->weights;
+    for (int64_t k = 0, at = 0; k < p->terms; k++, at += p->in_step, weight += p->weight_step) {
+        vec x[VECTORS_MAX];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++)
+            x[v] = vec_load(p->in[v] + at);
+#pragma GCC unroll 8
+        for (int m = 0; m < maps; m++) {
+            vec w = vec_set(weight[m * p->weight_unit]);
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++)
+                acc[m][v] += w * x[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int m = 0; m < maps; m++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++)
+            sums[m * vectors + v] = acc[m][v];
+}
+
+/* clang-format off */
+static void product_sum(const struct product *p, int maps, int vectors, vec *sums)
+{
+    switch (maps * 8 + vectors) {
+    case 1 * 8 + 1: product_tile(p, 1, 1, sums); break;
+    case 1 * 8 + 2: product_tile(p, 1, 2, sums); break;
+    case 1 * 8 + 3: product_tile(p, 1, 3, sums); break;
+    case 1 * 8 + 4: product_tile(p, 1, 4, sums); break;
+    case 2 * 8 + 1: product_tile(p, 2, 1, sums); break;
+    case 2 * 8 + 2: product_tile(p, 2, 2, sums); break;
+    case 2 * 8 + 3: product_tile(p, 2, 3, sums); break;
+    case 2 * 8 + 4: product_tile(p, 2, 4, sums); break;
+    case 3 * 8 + 1: product_tile(p, 3, 1, sums); break;
+    case 3 * 8 + 2: product_tile(p, 3, 2, sums); break;
+    case 3 * 8 + 3: product_tile(p, 3, 3, sums); break;
+    case 3 * 8 + 4: product_tile(p, 3, 4, sums); break;
+#if TILE_MAPS > 3
+    case 4 * 8 + 1: product_tile(p, 4, 1, sums); break;
+    case 4 * 8 + 2: product_tile(p, 4, 2, sums); break;
+    case 4 * 8 + 3: product_tile(p, 4, 3, sums); break;
+    case 4 * 8 + 4: product_tile(p, 4, 4, sums); break;
+    case 5 * 8 + 1: product_tile(p, 5, 1, sums); break;
+    case 5 * 8 + 2: product_tile(p, 5, 2, sums); break;
+    case 5 * 8 + 3: product_tile(p, 5, 3, sums); break;
+    case 5 * 8 + 4: product_tile(p, 5, 4, sums); break;
+    case 6 * 8 + 1: product_tile(p, 6, 1, sums); break;
+    case 6 * 8 + 2: product_tile(p, 6, 2, sums); break;
+    case 6 * 8 + 3: product_tile(p, 6, 3, sums); break;
+    case 6 * 8 + 4: product_tile(p, 6, 4, sums); break;
+#endif
+    }
+}
+/* clang-format on */
+
+static int64_t inputs_of(const struct cnn_layer *layer)
+{
+    return (int64_t)layer->in.maps * layer->in.rows * layer->in.cols;
+}
+
+/* Input k of an image, counted in canonical order. */
+CPU_INLINE int64_t input_at(const struct cpu_tensor *t, int64_t k)
+{
+    int64_t pixels = (int64_t)t->rows * t->cols, pixel = k % pixels;
+    return k / pixels * t->map + pixel / t->cols * t->row + pixel % t->cols * t->lanes;
+}
+
+static bool prepare(struct cpu_job *job)
+{
+    job->executed_macs = (double)job->layer->macs;
+    return true;
+}
+
+/* Image mode: groups of VECTORS_MAX vectors of images, times tiles of units (forward) or inputs (backward). */
+static int64_t vector_groups(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    return ceil_divide((int64_t)batch->blocks * direct_groups(job->lanes), TILE_UNITS);
+}
+
+static int vectors_of_group(const struct cpu_job *job, const struct cpu_batch *batch, int64_t group)
+{
+    int64_t left = (int64_t)batch->blocks * direct_groups(job->lanes) - group * TILE_UNITS;
+    return left < TILE_UNITS ? (int)left : TILE_UNITS;
+}
+
+static float *vector_at(const struct cpu_job *job, const struct cpu_tensor *t, int64_t vector)
+{
+    int groups = direct_groups(job->lanes);
+    return t->data + vector / groups * t->block + vector % groups * VEC_WIDTH;
+}
+
+static void forward_tile(const struct cpu_job *job, const struct cpu_batch *batch, int64_t group, int64_t tile)
+{
+    const struct cnn_layer *layer = job->layer;
+    int vectors = vectors_of_group(job, batch, group), first = (int)(tile * TILE_MAPS);
+    int maps = layer->out.maps - first < TILE_MAPS ? layer->out.maps - first : TILE_MAPS;
+    struct product p = { .terms = inputs_of(layer), .weight_step = 1, .in_step = job->lanes };
+    p.weight_unit = p.terms;
+    p.weights = job->weights + first * p.terms;
+    for (int v = 0; v < vectors; v++)
+        p.in[v] = vector_at(job, &job->x, group * TILE_UNITS + v);
+    vec sums[MAPS_MAX * VECTORS_MAX];
+    product_sum(&p, maps, vectors, sums);
+    for (int m = 0; m < maps; m++)
+        for (int v = 0; v < vectors; v++)
+            vec_store(vector_at(job, &job->y, group * TILE_UNITS + v) + (first + m) * job->y.map,
+                      vec_activate(layer->activation, sums[m * vectors + v] + vec_set(job->bias[first + m])));
+}
+
+/* Column mode: dot products of up to 4 units along the inputs. */
+static void forward_dots(const struct cpu_job *job, int64_t block, int64_t tile)
+{
+    const struct cnn_layer *layer = job->layer;
+    int64_t inputs = inputs_of(layer), first = tile * 4;
+    int maps = layer->out.maps - first < 4 ? (int)(layer->out.maps - first) : 4;
+    const float *x = job->x.data + block * job->x.block, *rows[4];
+    for (int m = 0; m < 4; m++)
+        rows[m] = job->weights + (first + (m < maps ? m : 0)) * inputs;
+    vec acc[4] = { vec_set(0), vec_set(0), vec_set(0), vec_set(0) };
+    int64_t k = 0;
+    for (; k + VEC_WIDTH <= inputs; k += VEC_WIDTH) {
+        vec value = vec_load(x + k);
+        for (int m = 0; m < 4; m++)
+            acc[m] += vec_load(rows[m] + k) * value;
+    }
+    for (int m = 0; m < maps; m++) {
+        if (k < inputs)
+            acc[m] += vec_load_first(rows[m] + k, (int)(inputs - k)) * vec_load_first(x + k, (int)(inputs - k));
+        vec y = vec_activate(layer->activation, vec_set(vec_sum(acc[m]) + job->bias[first + m]));
+        vec_store_first(job->y.data + block * job->y.block + (first + m) * job->y.map, y, 1);
+    }
+}
+
+static int64_t forward_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    if (job->lanes == 1)
+        return batch->blocks * ceil_divide(job->layer->out.maps, 4);
+    return vector_groups(job, batch) * ceil_divide(job->layer->out.maps, TILE_MAPS);
+}
+
+static void forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    int64_t tiles = ceil_divide(job->layer->out.maps, job->lanes == 1 ? 4 : TILE_MAPS);
+    for (int64_t i = begin; i < end; i++) {
+        if (job->lanes == 1)
+            forward_dots(job, i / tiles, i % tiles);
+        else
+            forward_tile(job, batch, i / tiles, i % tiles);
+    }
+}
+
+static void backward_tile(const struct cpu_job *job, const struct cpu_batch *batch, int64_t group, int64_t tile)
+{
+    int64_t inputs = inputs_of(job->layer), first = tile * TILE_MAPS;
+    int vectors = vectors_of_group(job, batch, group);
+    int maps = inputs - first < TILE_MAPS ? (int)(inputs - first) : TILE_MAPS;
+    struct product p = { .terms = job->layer->out.maps,
+                         .weights = job->weights + first,
+                         .weight_unit = 1,
+                         .weight_step = inputs,
+                         .in_step = job->dy.map };
+    for (int v = 0; v < vectors; v++)
+        p.in[v] = vector_at(job, &job->dy, group * TILE_UNITS + v);
+    vec sums[MAPS_MAX * VECTORS_MAX];
+    product_sum(&p, maps, vectors, sums);
+    for (int m = 0; m < maps; m++) {
+        int64_t to = input_at(&job->dx, first + m), from = input_at(&job->x, first + m);
+        for (int v = 0; v < vectors; v++) {
+            vec y = vec_load(vector_at(job, &job->x, group * TILE_UNITS + v) + from);
+            vec_store(vector_at(job, &job->dx, group * TILE_UNITS + v) + to,
+                      sums[m * vectors + v] * vec_slope(job->below, y));
+        }
+    }
+}
+
+/* Column mode: a chunk of inputs of one image, rows of weights added up. */
+static void backward_rows(const struct cpu_job *job, int64_t block, int64_t chunk)
+{
+    int64_t inputs = inputs_of(job->layer), first = chunk * CHUNK_VECTORS * VEC_WIDTH;
+    int64_t left = inputs - first;
+    const float *x = job->x.data + block * job->x.block + first, *dy = job->dy.data + block * job->dy.block;
+    float *dx = job->dx.data + block * job->dx.block;
+    vec acc[CHUNK_VECTORS];
+    float buffer[CHUNK_VECTORS * VEC_WIDTH];
+    for (int v = 0; v < CHUNK_VECTORS; v++)
+        acc[v] = vec_set(0);
+    if (left >= CHUNK_VECTORS * VEC_WIDTH) {
+        for (int map = 0; map < job->layer->out.maps; map++)
+#pragma GCC unroll 8
+            for (int v = 0; v < CHUNK_VECTORS; v++)
+                acc[v] +=
+                    vec_set(dy[map * job->dy.map]) * vec_load(job->weights + map * inputs + first + v * VEC_WIDTH);
+        left = CHUNK_VECTORS * VEC_WIDTH;
+    } else {
+        for (int map = 0; map < job->layer->out.maps; map++)
+            for (int v = 0; v * VEC_WIDTH < left; v++)
+                acc[v] +=
+                    vec_set(dy[map * job->dy.map]) *
+                    vec_load_first(job->weights + map * inputs + first + v * VEC_WIDTH, (int)left - v * VEC_WIDTH);
+    }
+    for (int v = 0; v * VEC_WIDTH < left; v++)
+        vec_store(buffer + v * VEC_WIDTH,
+                  acc[v] * vec_slope(job->below, vec_load_first(x + v * VEC_WIDTH, (int)left - v * VEC_WIDTH)));
+    for (int64_t i = 0; i < left; i++)
+        dx[input_at(&job->dx, first + i)] = buffer[i];
+}
+
+static int64_t backward_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    int64_t inputs = inputs_of(job->layer);
+    if (job->lanes == 1)
+        return batch->blocks * ceil_divide(inputs, CHUNK_VECTORS * VEC_WIDTH);
+    return vector_groups(job, batch) * ceil_divide(inputs, TILE_MAPS);
+}
+
+static void backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    int64_t tiles = ceil_divide(inputs_of(job->layer), job->lanes == 1 ? CHUNK_VECTORS * VEC_WIDTH : TILE_MAPS);
+    for (int64_t i = begin; i < end; i++) {
+        if (job->lanes == 1)
+            backward_rows(job, i / tiles, i % tiles);
+        else
+            backward_tile(job, batch, i / tiles, i % tiles);
+    }
+}
+
+#define FULL(symbol, operation, tiles_function, run_function)                        \
+    const struct cpu_kernel CPU_SYMBOL(symbol) = { .name = #symbol,                  \
+                                                   .algorithm = "direct",            \
+                                                   .file = "cpu/direct_full.c",      \
+                                                   .kind = operation,                \
+                                                   .supports = direct_full_supports, \
+                                                   .prepare = prepare,               \
+                                                   .main = { tiles_function, run_function } }
+
+FULL(direct_full_forward, CNN_OP_FULL_FORWARD, forward_tiles, forward);
+FULL(direct_whole_forward, CNN_OP_CONV_FORWARD, forward_tiles, forward);
+FULL(direct_full_backward_data, CNN_OP_FULL_BACKWARD_DATA, backward_tiles, backward);
+FULL(direct_whole_backward_data, CNN_OP_CONV_BACKWARD_DATA, backward_tiles, backward);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Sub-sampling (LeCun et al. 1998, section II.B), max- and average-pooling.
+ *
+ * Bytes: a 2x2 window reads 4 values for 1 result, so these are bound by memory (0.4 FLOP/byte) and by their tanh. In
+ * image mode every load is one aligned vector and odd sides need no masks; in column mode a window is strided along the
+ * vector, so the sums are scalar and only the activation is vectorised. Nothing is stored for backward: the place of a
+ * maximum is found again from the inputs, which costs less than writing and reading an index. */
+#include "cpu/direct.h"
+
+#include <math.h>
+
+static int64_t map_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    return (int64_t)batch->blocks * job->layer->out.maps;
+}
+
+CPU_INLINE vec is_nan_or_above(vec value, vec best)
+{
+    ivec above = value > best, nan = (value != value) & (best == best);
+    return vec_select(above | nan, value, best);
+}
+
+/* One window at `in`; with `scalar` the vector's other lanes are never touched (VEC_WIDTH 1 has no others). */
+CPU_INLINE vec window_value(const struct cpu_job *job, const float *in, float gain, float bias)
+{
+    const struct cnn_layer *layer = job->layer;
+    vec value = vec_load(in), sum = vec_set(0);
+    if (layer->kind == CNN_MAXPOOL) {
+        for (int i = 0; i < layer->kernel_rows; i++)
+            for (int j = 0; j < layer->kernel_cols; j++)
+                value = is_nan_or_above(vec_load(in + i * job->x.row + j * job->lanes), value);
+        return value;
+    }
+    for (int i = 0; i < layer->kernel_rows; i++)
+        for (int j = 0; j < layer->kernel_cols; j++)
+            sum += vec_load(in + i * job->x.row + j * job->lanes);
+    return sum * vec_set(gain) + vec_set(bias);
+}
+
+static float window_scalar(const struct cpu_job *job, const float *in, float gain, float bias)
+{
+    const struct cnn_layer *layer = job->layer;
+    float value = in[0], sum = 0;
+    for (int i = 0; i < layer->kernel_rows; i++)
+        for (int j = 0; j < layer->kernel_cols; j++) {
+            float x = in[i * job->x.row + j];
+            sum += x;
+            if (x > value || (isnan(x) && !isnan(value)))
+                value = x;
+        }
+    return layer->kind == CNN_MAXPOOL ? value : sum * gain + bias;
+}
+
+/* What multiplies a window's sum, and what is added to it. */
+static void factors(const struct cpu_job *job, int map, float *gain, float *bias)
+{
+    *gain = 1.0f / (float)(job->layer->kernel_rows * job->layer->kernel_cols);
+    *bias = 0;
+    if (job->layer->kind == CNN_SUBSAMPLE) {
+        *gain = job->weights[map];
+        *bias = job->bias[map];
+    }
+}
+
+static void forward_row_columns(const struct cpu_job *job, const float *in, float *out, float gain, float bias)
+{
+    const struct cnn_layer *layer = job->layer;
+    for (int col = 0; col < layer->out.cols; col++)
+        out[col] = window_scalar(job, in + col * layer->stride, gain, bias);
+    for (int col = 0; layer->activation != CNN_LINEAR && col < layer->out.cols; col += VEC_WIDTH)
+        vec_store_first(out + col, vec_activate(layer->activation, vec_load_first(out + col, layer->out.cols - col)),
+                        layer->out.cols - col);
+}
+
+static void forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    (void)batch;
+    const struct cnn_layer *layer = job->layer;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t block = i / layer->out.maps;
+        int map = (int)(i % layer->out.maps);
+        float gain, bias;
+        factors(job, map, &gain, &bias);
+        for (int row = 0; row < layer->out.rows; row++) {
+            const float *in = cpu_at(&job->x, block, map, row * layer->stride, 0);
+            float *out = cpu_at(&job->y, block, map, row, 0);
+            if (job->lanes == 1) {
+                forward_row_columns(job, in, out, gain, bias);
+                continue;
+            }
+            for (int col = 0; col < layer->out.cols; col++)
+                for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH)
+                    vec_store(
+                        out + col * job->lanes + lane,
+                        vec_activate(layer->activation,
+                                     window_value(job, in + col * layer->stride * job->lanes + lane, gain, bias)));
+        }
+    }
+}
+
+/* Adds a window's delta to the inputs it read. */
+CPU_INLINE void spread_vector(const struct cpu_job *job, const float *in, float *to, vec delta, float gain)
+{
+    const struct cnn_layer *layer = job->layer;
+    if (layer->kind != CNN_MAXPOOL) {
+        vec share = delta * vec_set(gain);
+        for (int i = 0; i < layer->kernel_rows; i++)
+            for (int j = 0; j < layer->kernel_cols; j++) {
+                float *at = to + i * job->dx.row + j * job->lanes;
+                vec_store(at, vec_load(at) + share);
+            }
+        return;
+    }
+    vec best = window_value(job, in, 0, 0);
+    for (int i = 0; i < layer->kernel_rows; i++)
+        for (int j = 0; j < layer->kernel_cols; j++) { /* the first that equals the maximum takes the delta */
+            vec x = vec_load(in + i * job->x.row + j * job->lanes);
+            float *at = to + i * job->dx.row + j * job->lanes;
+            ivec here = (x == best) | ((x != x) & (best != best));
+            vec_store(at, vec_load(at) + vec_select(here, delta, vec_set(0)));
+            delta = vec_select(here, vec_set(0), delta);
+        }
+}
+
+static void spread_scalar(const struct cpu_job *job, const float *in, float *to, float delta, float gain)
+{
+    const struct cnn_layer *layer = job->layer;
+    int max_row = 0, max_col = 0;
+    float best = in[0];
+    for (int i = 0; i < layer->kernel_rows; i++)
+        for (int j = 0; j < layer->kernel_cols; j++) {
+            float x = in[i * job->x.row + j];
+            if (layer->kind != CNN_MAXPOOL) {
+                to[i * job->dx.row + j] += gain * delta;
+            } else if (x > best || (isnan(x) && !isnan(best))) {
+                best = x;
+                max_row = i;
+                max_col = j;
+            }
+        }
+    if (layer->kind == CNN_MAXPOOL)
+        to[max_row * job->dx.row + max_col] += delta;
+}
+
+/* dx = 0, or dx *= slope of the layer below, over a whole map. */
+static void clear_map(const struct cpu_job *job, int64_t block, int map)
+{
+    for (int row = 0; row < job->dx.rows; row++)
+        memset(cpu_at(&job->dx, block, map, row, 0), 0, (size_t)job->dx.cols * (size_t)job->lanes * sizeof(float));
+}
+
+static void slope_map(const struct cpu_job *job, int64_t block, int map)
+{
+    int count = job->dx.cols * job->lanes;
+    for (int row = 0; row < job->dx.rows; row++) {
+        float *dx = cpu_at(&job->dx, block, map, row, 0);
+        const float *y = cpu_at(&job->x, block, map, row, 0);
+        for (int i = 0; i < count; i += VEC_WIDTH)
+            vec_store_first(dx + i,
+                            vec_load_first(dx + i, count - i) * vec_slope(job->below, vec_load_first(y + i, count - i)),
+                            count - i);
+    }
+}
+
+static void backward_map(const struct cpu_job *job, int64_t block, int map)
+{
+    const struct cnn_layer *layer = job->layer;
+    float gain, bias;
+    factors(job, map, &gain, &bias);
+    clear_map(job, block, map);
+    for (int row = 0; row < layer->out.rows; row++)
+        for (int col = 0; col < layer->out.cols; col++) {
+            const float *delta = cpu_at(&job->dy, block, map, row, col);
+            const float *in = cpu_at(&job->x, block, map, row * layer->stride, col * layer->stride);
+            float *to = cpu_at(&job->dx, block, map, row * layer->stride, col * layer->stride);
+            if (job->lanes == 1) {
+                spread_scalar(job, in, to, *delta, gain);
+                continue;
+            }
+            for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH)
+                spread_vector(job, in + lane, to + lane, vec_load(delta + lane), gain);
+        }
+    if (job->below != CNN_LINEAR)
+        slope_map(job, block, map);
+}
+
+static void backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    (void)batch;
+    for (int64_t i = begin; i < end; i++)
+        backward_map(job, i / job->layer->out.maps, (int)(i % job->layer->out.maps));
+}
+
+static int64_t gain_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    (void)batch;
+    return job->layer->out.maps;
+}
+
+/* One row of dg and db, added to the sums: short chains round less. */
+static void gain_row(const struct cpu_job *job, int64_t block, int map, int row, vec *gains, vec *biases)
+{
+    const struct cnn_layer *layer = job->layer;
+    vec gain = vec_set(0), bias = vec_set(0);
+    float gain_scalar = 0, bias_scalar = 0;
+    for (int col = 0; col < layer->out.cols; col++) {
+        const float *delta = cpu_at(&job->dy, block, map, row, col);
+        const float *in = cpu_at(&job->x, block, map, row * layer->stride, col * layer->stride);
+        if (job->lanes == 1) {
+            gain_scalar += *delta * window_scalar(job, in, 1, 0);
+            bias_scalar += *delta;
+            continue;
+        }
+        for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH) {
+            gain += vec_load(delta + lane) * window_value(job, in + lane, 1, 0);
+            bias += vec_load(delta + lane);
+        }
+    }
+    *gains += gain + vec_load_first(&gain_scalar, 1);
+    *biases += bias + vec_load_first(&bias_scalar, 1);
+}
+
+/* dg = sum(delta * window sum), db = sum(delta), images in order. */
+static void backward_gains(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    for (int map = (int)begin; map < end; map++) {
+        vec gains = vec_set(0), biases = vec_set(0);
+        for (int64_t block = 0; block < batch->blocks; block++)
+            for (int row = 0; row < job->layer->out.rows; row++)
+                gain_row(job, block, map, row, &gains, &biases);
+        job->weight_gradient[map] = vec_sum(gains);
+        job->bias_gradient[map] = vec_sum(biases);
+    }
+}
+
+#define POOL(symbol, operation, tiles_function, run_function)                   \
+    const struct cpu_kernel CPU_SYMBOL(symbol) = { .name = #symbol,             \
+                                                   .algorithm = "direct",       \
+                                                   .file = "cpu/direct_pool.c", \
+                                                   .kind = operation,           \
+                                                   .supports = direct_supports, \
+                                                   .main = { tiles_function, run_function } }
+
+POOL(direct_subsample_forward, CNN_OP_SUBSAMPLE_FORWARD, map_tiles, forward);
+POOL(direct_maxpool_forward, CNN_OP_MAXPOOL_FORWARD, map_tiles, forward);
+POOL(direct_avgpool_forward, CNN_OP_AVGPOOL_FORWARD, map_tiles, forward);
+POOL(direct_subsample_backward_data, CNN_OP_SUBSAMPLE_BACKWARD_DATA, map_tiles, backward);
+POOL(direct_maxpool_backward, CNN_OP_MAXPOOL_BACKWARD, map_tiles, backward);
+POOL(direct_avgpool_backward, CNN_OP_AVGPOOL_BACKWARD, map_tiles, backward);
+POOL(direct_subsample_backward_weights, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, gain_tiles, backward_gains);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Every kernel of the CPU backends, one line each; among those of one algorithm for one operation the first that
+ * supports a layer is taken. */
+#include "cpu/registry.h"
+
+#include "cpu/kernel_list.h"
+
+#include <string.h>
+
+#define DECLARE(name) extern const struct cpu_kernel name##_scalar, name##_avx2, name##_avx512, name##_neon;
+CPU_KERNELS(DECLARE)
+
+#define SCALAR(name) &name##_scalar,
+static const struct cpu_kernel *const SCALAR_KERNELS[] = { CPU_KERNELS(SCALAR) NULL };
+#if defined(__x86_64__)
+#define AVX2(name) &name##_avx2,
+#define AVX512(name) &name##_avx512,
+static const struct cpu_kernel *const AVX2_KERNELS[] = { CPU_KERNELS(AVX2) NULL };
+static const struct cpu_kernel *const AVX512_KERNELS[] = { CPU_KERNELS(AVX512) NULL };
+#elif defined(__aarch64__)
+#define NEON(name) &name##_neon,
+static const struct cpu_kernel *const NEON_KERNELS[] = { CPU_KERNELS(NEON) NULL };
+#endif
+
+const struct cpu_kernel *const *cpu_kernels(enum cpu_isa isa)
+{
+    switch (isa) {
+#if defined(__x86_64__)
+    case CPU_AVX2:
+        return AVX2_KERNELS;
+    case CPU_AVX512:
+        return AVX512_KERNELS;
+#elif defined(__aarch64__)
+    case CPU_NEON:
+        return NEON_KERNELS;
+#endif
+    default:
+        return SCALAR_KERNELS;
+    }
+}
+
+const struct cpu_kernel *cpu_kernel_find(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
+                                         const struct cnn_layer *layer, int lanes)
+{
+    for (const struct cpu_kernel *const *k = cpu_kernels(isa); *k; k++)
+        if ((*k)->kind == kind && (!*(*k)->algorithm || !strcmp((*k)->algorithm, algorithm)) &&
+            (!(*k)->supports || (*k)->supports(layer, lanes)))
+            return *k;
+    return NULL;
+}
+
+const char *const *cpu_algorithms(void)
+{
+    static const char *const names[] = { "naive", "direct", NULL };
+    return names;
+}

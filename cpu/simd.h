@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* One vector type for every instruction set. Kernel files are compiled once per set, with CPU_ISA_<SET> defined; what
+ * they define carries the set's name through CPU_SYMBOL(). a * b + c contracts to one FMA (-ffp-contract=fast in these
+ * files alone). `scalar` has vectors of one float, and its files are built with the vectorisers off. */
+#ifndef CPU_SIMD_H
+#define CPU_SIMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CPU_PASTE_(a, b) a##_##b
+#define CPU_PASTE(a, b) CPU_PASTE_(a, b)
+#define CPU_SYMBOL(name) CPU_PASTE(name, CPU_ISA_SUFFIX)
+#define CPU_INLINE static inline __attribute__((always_inline))
+
+#if defined(CPU_ISA_AVX512)
+#define CPU_ISA_SUFFIX avx512
+#define VEC_WIDTH 16
+#elif defined(CPU_ISA_AVX2)
+#define CPU_ISA_SUFFIX avx2
+#define VEC_WIDTH 8
+#elif defined(CPU_ISA_NEON)
+#define CPU_ISA_SUFFIX neon
+#define VEC_WIDTH 4
+#else
+#define CPU_ISA_SUFFIX scalar
+#define VEC_WIDTH 1
+#endif
+
+#if VEC_WIDTH >= 8
+#include <immintrin.h>
+#endif
+
+#if VEC_WIDTH > 1
+typedef float vec __attribute__((vector_size(4 * VEC_WIDTH)));
+typedef int32_t ivec __attribute__((vector_size(4 * VEC_WIDTH)));
+typedef float vec_unaligned __attribute__((vector_size(4 * VEC_WIDTH), aligned(4), may_alias));
+
+CPU_INLINE vec vec_load(const float *from)
+{
+    return *(const vec_unaligned *)from;
+}
+
+CPU_INLINE void vec_store(float *to, vec v)
+{
+    *(vec_unaligned *)to = v;
+}
+
+CPU_INLINE vec vec_set(float value)
+{
+    return value - (vec){ 0 };
+}
+
+/* mask ? a : b, lane by lane; masks come from comparisons: all ones or zero */
+CPU_INLINE vec vec_select(ivec mask, vec a, vec b)
+{
+    return (vec)((mask & (ivec)a) | (~mask & (ivec)b));
+}
+#else
+typedef float vec;
+typedef int32_t ivec;
+
+CPU_INLINE vec vec_load(const float *from)
+{
+    return *from;
+}
+
+CPU_INLINE void vec_store(float *to, vec v)
+{
+    *to = v;
+}
+
+CPU_INLINE vec vec_set(float value)
+{
+    return value;
+}
+
+CPU_INLINE vec vec_select(ivec mask, vec a, vec b)
+{
+    return mask ? a : b;
+}
+#endif
+
+/* Bits shifted out are lost, also at the sign: the shift is of unsigned lanes. */
+CPU_INLINE ivec vec_shift_left(ivec bits, int by)
+{
+#if VEC_WIDTH > 1
+    typedef uint32_t uvec __attribute__((vector_size(4 * VEC_WIDTH)));
+    return (ivec)((uvec)bits << by);
+#else
+    return (ivec)((uint32_t)bits << by);
+#endif
+}
+
+/* Lanes 0..n-1 of a mask, n <= VEC_WIDTH. */
+#if VEC_WIDTH == 8
+CPU_INLINE __m256i vec_first_lanes(int n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+#endif
+
+/* The first `n` lanes; the others are zero and never touched in memory. */
+CPU_INLINE vec vec_load_first(const float *from, int n)
+{
+    if (n >= VEC_WIDTH)
+        return vec_load(from);
+#if VEC_WIDTH == 16
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
+#elif VEC_WIDTH == 8
+    return (vec)_mm256_maskload_ps(from, vec_first_lanes(n));
+#else
+    vec v = vec_set(0);
+    memcpy(&v, from, (size_t)n * sizeof *from);
+    return v;
+#endif
+}
+
+CPU_INLINE void vec_store_first(float *to, vec v, int n)
+{
+    if (n >= VEC_WIDTH) {
+        vec_store(to, v);
+        return;
+    }
+#if VEC_WIDTH == 16
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)v);
+#elif VEC_WIDTH == 8
+    _mm256_maskstore_ps(to, vec_first_lanes(n), (__m256)v);
+#else
+    memcpy(to, &v, (size_t)n * sizeof *to);
+#endif
+}
+
+/* Every `step`-th float. */
+CPU_INLINE vec vec_gather(const float *from, int64_t step, int n)
+{
+    float lanes[VEC_WIDTH];
+    for (int i = 0; i < VEC_WIDTH; i++)
+        lanes[i] = i < n ? from[i * step] : 0;
+    return vec_load(lanes);
+}
+
+/* Sum of the lanes, halves first: a fixed order. */
+CPU_INLINE float vec_sum(vec v)
+{
+    float lanes[VEC_WIDTH];
+    vec_store(lanes, v);
+    for (int half = VEC_WIDTH / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+#endif
