@@ -85,22 +85,31 @@ static int64_t out_map_tiles(const struct cpu_job *job, const struct cpu_batch *
     return job->layer->out.maps;
 }
 
-/* The gradient of one weight: every place it was used, images in order. */
-static float weight_gradient(const struct cpu_job *job, int count, int out_map, int in_map, int tap_row, int tap_col)
+/* The gradient of one weight from one image: every place it was used. */
+static float weight_gradient(const struct cpu_job *job, int image, int out_map, int in_map, int tap_row, int tap_col)
 {
     const struct cnn_layer *layer = job->layer;
     float sum = 0;
-    for (int image = 0; image < count; image++)
-        for (int row = 0; row < layer->out.rows; row++) {
-            const float *delta = cpu_pixel(&job->dy, image, out_map, row, 0);
-            const float *in = cpu_pixel(&job->x, image, in_map, row * layer->stride - layer->pad_before + tap_row,
-                                        tap_col - layer->pad_before);
-            for (int col = 0; col < layer->out.cols; col++)
-                sum += delta[col * job->lanes] * in[col * layer->stride * job->lanes];
-        }
+    for (int row = 0; row < layer->out.rows; row++) {
+        const float *delta = cpu_pixel(&job->dy, image, out_map, row, 0);
+        const float *in = cpu_pixel(&job->x, image, in_map, row * layer->stride - layer->pad_before + tap_row,
+                                    tap_col - layer->pad_before);
+        for (int col = 0; col < layer->out.cols; col++)
+            sum += delta[col * job->lanes] * in[col * layer->stride * job->lanes];
+    }
     return sum;
 }
 
+static float bias_gradient(const struct cpu_job *job, int image, int map)
+{
+    float sum = 0;
+    for (int row = 0; row < job->layer->out.rows; row++)
+        for (int col = 0; col < job->layer->out.cols; col++)
+            sum += *cpu_pixel(&job->dy, image, map, row, col);
+    return sum;
+}
+
+/* Images are summed in index order, each one's sum on its own first. */
 static void backward_weights(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     const struct cnn_layer *layer = job->layer;
@@ -108,14 +117,15 @@ static void backward_weights(const struct cpu_job *job, const struct cpu_batch *
         float *gradient = job->weight_gradient + (cnn_layer_kernel_at(layer, map, 0) - layer->weight_at);
         for (int k = 0; k < cnn_layer_fan_in(layer, map); k++)
             for (int row = 0; row < layer->kernel_rows; row++)
-                for (int col = 0; col < layer->kernel_cols; col++)
-                    *gradient++ = weight_gradient(job, batch->count, map, cnn_layer_source(layer, map, k), row, col);
-        float sum = 0;
+                for (int col = 0; col < layer->kernel_cols; col++) {
+                    float sum = 0;
+                    for (int image = 0; image < batch->count; image++)
+                        sum += weight_gradient(job, image, map, cnn_layer_source(layer, map, k), row, col);
+                    *gradient++ = sum;
+                }
+        job->bias_gradient[map] = 0;
         for (int image = 0; image < batch->count; image++)
-            for (int row = 0; row < layer->out.rows; row++)
-                for (int col = 0; col < layer->out.cols; col++)
-                    sum += *cpu_pixel(&job->dy, image, map, row, col);
-        job->bias_gradient[map] = sum;
+            job->bias_gradient[map] += bias_gradient(job, image, map);
     }
 }
 

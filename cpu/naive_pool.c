@@ -110,16 +110,18 @@ static void backward_gains(const struct cpu_job *job, const struct cpu_batch *ba
 {
     struct cnn_shape out = job->layer->out;
     for (int map = (int)begin; map < end; map++) {
-        float gain = 0, bias = 0;
-        for (int image = 0; image < batch->count; image++)
+        job->weight_gradient[map] = job->bias_gradient[map] = 0;
+        for (int image = 0; image < batch->count; image++) {
+            float gain = 0, bias = 0;
             for (int row = 0; row < out.rows; row++)
                 for (int col = 0; col < out.cols; col++) {
                     float delta = *cpu_pixel(&job->dy, image, map, row, col);
                     gain += delta * window_sum(job, image, map, row, col);
                     bias += delta;
                 }
-        job->weight_gradient[map] = gain;
-        job->bias_gradient[map] = bias;
+            job->weight_gradient[map] += gain;
+            job->bias_gradient[map] += bias;
+        }
     }
 }
 
