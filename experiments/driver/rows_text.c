@@ -115,6 +115,19 @@ static void put_number(struct cells *cells, enum row_column column, double value
         put(cells, column, "%.9g", value);
 }
 
+/* A setting as it was given: the fewest digits that are this fp32 value again. */
+static void put_setting(struct cells *cells, enum row_column column, float value)
+{
+    char text[32];
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    if (isfinite(value))
+        put(cells, column, "%s", text);
+}
+
 /* -1: not there. */
 static void put_count(struct cells *cells, enum row_column column, int64_t value)
 {
@@ -188,11 +201,11 @@ static void put_point(struct cells *cells, const struct point *point)
     put_count(cells, ROW_THREADS_ASKED, point->threads);
     put_count(cells, ROW_DEVICE_INDEX, point->device);
     put(cells, ROW_DATA, "%s", point->data);
-    put_number(cells, ROW_RATE, point->rates.rate);
-    put_number(cells, ROW_MOMENTUM, point->rates.momentum);
-    put_number(cells, ROW_DECAY, point->rates.decay);
+    put_setting(cells, ROW_RATE, point->rates.rate);
+    put_setting(cells, ROW_MOMENTUM, point->rates.momentum);
+    put_setting(cells, ROW_DECAY, point->rates.decay);
     if (point->phase == POINT_ACCURACY)
-        put_number(cells, ROW_RATE_DECAY, point->rate_decay);
+        put_setting(cells, ROW_RATE_DECAY, point->rate_decay);
     point_key(point, key, sizeof key);
     put(cells, ROW_KEY, "%s", key);
 }

@@ -125,6 +125,7 @@ static void a_row_comes_back(void **state)
     assert_string_equal(row->cell[ROW_COPIES], "answer");
     assert_string_equal(row->cell[ROW_CONNECTIONS], "paper");
     assert_string_equal(row->cell[ROW_BUILD], context.build);
+    assert_string_equal(row->cell[ROW_RATE], "0.01"); /* not 0.00999999978 */
     assert_int_equal(row_status(row), CNN_OK);
     assert_int_equal(row_integer(row, ROW_WIDTH), 4);
     assert_int_equal(row_integer(row, ROW_PARAMETERS), 798154); /* lenet5 at width 4 */
