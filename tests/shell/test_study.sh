@@ -6,6 +6,7 @@
 set -u
 project=${1:?the folder of the project}
 program=${2:?the program}
+case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
 CONVSCALE_HOME=$project
 export CONVSCALE_HOME
 unset CONVSCALE_DATA CONVSCALE_MACHINE
