@@ -63,7 +63,7 @@ int study_choices_read(struct reader *reader, const config_setting_t *group, str
     int status = CNN_OK;
     for (int kind = 0; kind < CNN_OPERATION_KIND_COUNT && !status; kind++) {
         const config_setting_t *setting = config_setting_get_member(group, cnn_operation_kind_name(kind));
-        if (setting)
+        if (setting && words_choosable(kind))
             status = choice_add(reader, setting, kind, choices, count);
     }
     return status;

@@ -24,6 +24,11 @@ static void add_all(struct words *words, const char *const *list)
     for (int i = 0; i < (end); i++) \
     add(words, name(i))
 
+bool words_choosable(enum cnn_operation_kind kind)
+{
+    return kind != CNN_OP_LOSS && kind != CNN_OP_COPY_IN && kind != CNN_OP_COPY_OUT;
+}
+
 void words_fill(struct words *words, enum vocabulary vocabulary)
 {
     static const char *const isas[] = { "best", "scalar", "avx2", "avx512", "neon", NULL };
@@ -59,7 +64,9 @@ void words_fill(struct words *words, enum vocabulary vocabulary)
             add(words, entry->name);
         break;
     case WORDS_OPERATIONS:
-        ADD_NAMES(words, cnn_operation_kind_name, CNN_OPERATION_KIND_COUNT);
+        for (int i = 0; i < CNN_OPERATION_KIND_COUNT; i++)
+            if (words_choosable(i))
+                add(words, cnn_operation_kind_name(i));
         break;
     case WORDS_LAYERS:
         ADD_NAMES(words, cnn_layer_kind_name, CNN_LAYER_KIND_COUNT);

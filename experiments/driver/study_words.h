@@ -3,7 +3,7 @@
 #ifndef DRIVER_STUDY_WORDS_H
 #define DRIVER_STUDY_WORDS_H
 
-#include "lib/status.h"
+#include "lib/operations.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ enum vocabulary {
     WORDS_COPIES,
     WORDS_LAUNCHES,
     WORDS_BACKENDS,
-    WORDS_OPERATIONS,
+    WORDS_OPERATIONS, /* those that can be chosen; no values of an enum */
     WORDS_LAYERS,
     WORDS_PADDINGS,
     WORDS_ACTIVATIONS,
@@ -42,5 +42,9 @@ void words_fill(struct words *words, enum vocabulary vocabulary);
 /* The place of `word`, or -1 with CNN_INVALID and `"word": expected "a", "b" or "c" (did you mean ...)`. "linear" is
  * "none", "auto" among instruction sets is "best". */
 int words_find(enum vocabulary vocabulary, const char *word, struct cnn_error *error);
+
+/* Operations whose algorithm a study can choose by a key of their name. Copies have none, and `loss` is the key of the
+ * loss itself. */
+bool words_choosable(enum cnn_operation_kind kind);
 
 #endif
