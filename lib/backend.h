@@ -158,7 +158,8 @@ struct cnn_backend {
     int (*classify)(struct cnn_program *program, int steps, struct cnn_error *error);
     int (*evaluate)(struct cnn_program *program, int steps, struct cnn_error *error);
 
-    /* Waits, brings the answer back and starts the sums anew. */
+    /* Waits, brings the answer back and starts the sums anew. Before the first step the sums are 0, and labels or
+     * outputs are CNN_INVALID. */
     int (*fetch)(struct cnn_program *program, struct cnn_answer *answer, struct cnn_error *error);
 
     /* Waits, and returns the first fault since the last sync. */
