@@ -41,7 +41,9 @@ wait_for() {
 }
 
 rows_in() { find "$work/$1" -name rows.csv -exec cat {} + 2>/dev/null | grep -c "^$2,"; }
-child_of() { [ -n "$(ps -o pid= --ppid "$1")" ]; }
+# Children of a process; a bare system has no ps.
+children_of() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '{ pid = $1; sub(/.*\) /, ""); if ($2 == parent) print pid }'; }
+child_of() { [ -n "$(children_of "$1")" ]; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # interrupt NAME SIGNAL TIMES: runs the long study, waits for its child to work, signals; sets status and seconds.
@@ -49,7 +51,7 @@ interrupt() {
     "$program" --out "$work/$1" --format csv "$work/long.cfg" >"$work/out" 2>"$work/err" &
     pid=$!
     wait_for 100 child_of "$pid" || fail "$1: a child starts"
-    child=$(ps -o pid= --ppid "$pid" | head -n 1 | tr -d ' ')
+    child=$(children_of "$pid" | head -n 1)
     sleep 0.3
     kill -s "$2" "$pid"
     [ "$3" -eq 1 ] || kill -s "$2" "$pid"
