@@ -62,38 +62,49 @@ static void pack(const struct cpu_job *job, const struct cpu_batch *batch, int64
 }
 
 /* clang-format off */
-static void sum_tile(const struct direct_span *s, int maps, int units, int first, vec *sums)
+static void sum_tile(const struct direct_span *s, int maps, int units, int first, int begin, int end, vec *sums)
 {
     switch (maps * 8 + units) {
-    case 1 * 8 + 1: direct_tile(s, 1, 1, first, sums); break;
-    case 1 * 8 + 2: direct_tile(s, 1, 2, first, sums); break;
-    case 1 * 8 + 3: direct_tile(s, 1, 3, first, sums); break;
-    case 1 * 8 + 4: direct_tile(s, 1, 4, first, sums); break;
-    case 2 * 8 + 1: direct_tile(s, 2, 1, first, sums); break;
-    case 2 * 8 + 2: direct_tile(s, 2, 2, first, sums); break;
-    case 2 * 8 + 3: direct_tile(s, 2, 3, first, sums); break;
-    case 2 * 8 + 4: direct_tile(s, 2, 4, first, sums); break;
-    case 3 * 8 + 1: direct_tile(s, 3, 1, first, sums); break;
-    case 3 * 8 + 2: direct_tile(s, 3, 2, first, sums); break;
-    case 3 * 8 + 3: direct_tile(s, 3, 3, first, sums); break;
-    case 3 * 8 + 4: direct_tile(s, 3, 4, first, sums); break;
+    case 1 * 8 + 1: direct_tile(s, 1, 1, first, begin, end, sums); break;
+    case 1 * 8 + 2: direct_tile(s, 1, 2, first, begin, end, sums); break;
+    case 1 * 8 + 3: direct_tile(s, 1, 3, first, begin, end, sums); break;
+    case 1 * 8 + 4: direct_tile(s, 1, 4, first, begin, end, sums); break;
+    case 2 * 8 + 1: direct_tile(s, 2, 1, first, begin, end, sums); break;
+    case 2 * 8 + 2: direct_tile(s, 2, 2, first, begin, end, sums); break;
+    case 2 * 8 + 3: direct_tile(s, 2, 3, first, begin, end, sums); break;
+    case 2 * 8 + 4: direct_tile(s, 2, 4, first, begin, end, sums); break;
+    case 3 * 8 + 1: direct_tile(s, 3, 1, first, begin, end, sums); break;
+    case 3 * 8 + 2: direct_tile(s, 3, 2, first, begin, end, sums); break;
+    case 3 * 8 + 3: direct_tile(s, 3, 3, first, begin, end, sums); break;
+    case 3 * 8 + 4: direct_tile(s, 3, 4, first, begin, end, sums); break;
 #if TILE_MAPS > 3
-    case 4 * 8 + 1: direct_tile(s, 4, 1, first, sums); break;
-    case 4 * 8 + 2: direct_tile(s, 4, 2, first, sums); break;
-    case 4 * 8 + 3: direct_tile(s, 4, 3, first, sums); break;
-    case 4 * 8 + 4: direct_tile(s, 4, 4, first, sums); break;
-    case 5 * 8 + 1: direct_tile(s, 5, 1, first, sums); break;
-    case 5 * 8 + 2: direct_tile(s, 5, 2, first, sums); break;
-    case 5 * 8 + 3: direct_tile(s, 5, 3, first, sums); break;
-    case 5 * 8 + 4: direct_tile(s, 5, 4, first, sums); break;
-    case 6 * 8 + 1: direct_tile(s, 6, 1, first, sums); break;
-    case 6 * 8 + 2: direct_tile(s, 6, 2, first, sums); break;
-    case 6 * 8 + 3: direct_tile(s, 6, 3, first, sums); break;
-    case 6 * 8 + 4: direct_tile(s, 6, 4, first, sums); break;
+    case 4 * 8 + 1: direct_tile(s, 4, 1, first, begin, end, sums); break;
+    case 4 * 8 + 2: direct_tile(s, 4, 2, first, begin, end, sums); break;
+    case 4 * 8 + 3: direct_tile(s, 4, 3, first, begin, end, sums); break;
+    case 4 * 8 + 4: direct_tile(s, 4, 4, first, begin, end, sums); break;
+    case 5 * 8 + 1: direct_tile(s, 5, 1, first, begin, end, sums); break;
+    case 5 * 8 + 2: direct_tile(s, 5, 2, first, begin, end, sums); break;
+    case 5 * 8 + 3: direct_tile(s, 5, 3, first, begin, end, sums); break;
+    case 5 * 8 + 4: direct_tile(s, 5, 4, first, begin, end, sums); break;
+    case 6 * 8 + 1: direct_tile(s, 6, 1, first, begin, end, sums); break;
+    case 6 * 8 + 2: direct_tile(s, 6, 2, first, begin, end, sums); break;
+    case 6 * 8 + 3: direct_tile(s, 6, 3, first, begin, end, sums); break;
+    case 6 * 8 + 4: direct_tile(s, 6, 4, first, begin, end, sums); break;
 #endif
     }
 }
 /* clang-format on */
+
+/* Tap columns that meet the input for some unit of a tile (image mode: a unit is a pixel). Those left out would add
+ * zeros of the halo: in backward-data of a valid convolution, up to half of all taps. */
+static void clip_columns(const struct direct_span *s, int first, int count, int *begin, int *end)
+{
+    int left = s->in_col + first * s->in_step, right = s->in_col + (first + count - 1) * s->in_step;
+    *begin = right < 0 ? -right : 0;
+    *end = s->in_cols - left < s->tap_cols ? s->in_cols - left : s->tap_cols;
+    if (*end < *begin)
+        *end = *begin;
+}
 
 /* All units of a row, cut into tiles as equal as can be. */
 static void run_row(const struct direct_span *s, int maps)
@@ -102,11 +113,13 @@ static void run_row(const struct direct_span *s, int maps)
     for (int t = 0; t < tiles; t++) {
         vec sums[TILE_MAPS_MAX * TILE_UNITS_MAX];
         int first = s->units * t / tiles, count = s->units * (t + 1) / tiles - first;
-        int valid = t == tiles - 1 ? s->valid : VEC_WIDTH;
+        int valid = t == tiles - 1 ? s->valid : VEC_WIDTH, begin = 0, end = s->tap_cols;
+        if (s->in_step > 0)
+            clip_columns(s, first, count, &begin, &end);
         if (s->in_gather != 1)
             direct_tile_gather(s, maps, count, first, sums);
         else
-            sum_tile(s, maps, count, first, sums);
+            sum_tile(s, maps, count, first, begin, end, sums);
         if (s->activation == CNN_TANH) /* the usual case, with its constants in registers */
             direct_finish(s, CNN_TANH, maps, count, sums, first, valid);
         else
@@ -146,6 +159,11 @@ static void fill_span(struct direct_span *s, const struct cpu_job *job, const st
                               .activation = ends->activation,
                               .units = units,
                               .valid = columns ? phase->col.outs - (units - 1) * VEC_WIDTH : VEC_WIDTH };
+    if (!columns) {
+        s->in_step = phase->col.in_step;
+        s->in_col = phase->col.in_first;
+        s->in_cols = ends->in->cols;
+    }
     if (ends->below) {
         s->below_map = ends->below->map;
         s->below_unit = s->out_unit;
@@ -160,8 +178,10 @@ static void run_rows(const struct cpu_job *job, const struct ends *ends, const s
     for (int row = first_row; row < end_row; row++)
         for (int group = 0; group < direct_groups(job->lanes); group++) {
             int out_row = phase->row.out_first + row * phase->row.out_step;
-            s.in = cpu_at(ends->in, block, 0, phase->row.in_first + row * phase->row.in_step, phase->col.in_first) +
-                   group * VEC_WIDTH;
+            int in_row = phase->row.in_first + row * phase->row.in_step, left = ends->in->rows - in_row;
+            s.row_begin = in_row < 0 ? -in_row : 0;
+            s.row_end = left < s.tap_rows ? left : s.tap_rows;
+            s.in = cpu_at(ends->in, block, 0, in_row, phase->col.in_first) + group * VEC_WIDTH;
             s.out = cpu_at(ends->out, block, tile->first, out_row, phase->col.out_first) + group * VEC_WIDTH;
             if (ends->below)
                 s.below = cpu_at(ends->below, block, tile->first, out_row, phase->col.out_first) + group * VEC_WIDTH;

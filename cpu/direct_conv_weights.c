@@ -16,7 +16,8 @@
 
 #define COLUMNS_MAX 5 /* kernel columns in registers at once */
 #define MAPS_MAX 8
-#define SUMS_MAX 256 /* vectors on the stack: maps x kernel rows x columns of a pass */
+#define SUMS_MAX 512 /* vectors of a group's sums, on the stack: items x maps x taps */
+#define SLOTS_MAX 16
 
 struct item {
     int in_map, maps;
@@ -25,8 +26,9 @@ struct item {
 };
 
 struct gradient_plan {
-    int64_t items;
+    int64_t items, groups;
     int slots; /* of a full batch */
+    int rows;  /* kernel rows of a pass: all of them, unless one item's sums do not fit the buffer */
     struct item item[];
 };
 
@@ -68,14 +70,30 @@ static int64_t items_of(const struct cnn_layer *layer, int in, int most, int32_t
     return groups;
 }
 
-static int slots_for(const struct cpu_job *job, int64_t items)
+static int slots_for(const struct cpu_job *job)
 {
-    int64_t size = job->layer->weights, slots = ceil_divide(GRADIENT_TILES, items);
-    if (slots * size > GRADIENT_SLOT_FLOATS)
-        slots = GRADIENT_SLOT_FLOATS / size;
-    if (slots > job->max_blocks)
-        slots = job->max_blocks;
+    int64_t slots = GRADIENT_SLOT_FLOATS / job->layer->weights;
+    slots = slots < job->max_blocks ? slots : job->max_blocks;
+    slots = slots < SLOTS_MAX ? slots : SLOTS_MAX;
     return slots < 1 ? 1 : (int)slots;
+}
+
+/* Items of a group: enough groups for all threads first, then as many as the buffer holds. */
+static void cut_groups(struct gradient_plan *plan, const struct cnn_layer *layer, int most)
+{
+    int64_t row_sums = (int64_t)most * layer->kernel_cols, fit = SUMS_MAX / (row_sums * layer->kernel_rows);
+    int64_t items = plan->items * plan->slots / GRADIENT_TILES;
+    items = items < fit ? items : fit;
+    items = items < 1 ? 1 : items;
+    plan->groups = ceil_divide(plan->items, items);
+    plan->rows = fit ? layer->kernel_rows : (int)(SUMS_MAX / row_sums);
+}
+
+static int by_outputs(const void *a, const void *b)
+{
+    const struct item *one = a, *other = b;
+    int by_out = one->out_map[0] - other->out_map[0];
+    return by_out ? by_out : one->in_map - other->in_map;
 }
 
 static bool prepare(struct cpu_job *job)
@@ -92,10 +110,12 @@ static bool prepare(struct cpu_job *job)
     plan = malloc(sizeof *plan + (size_t)items * sizeof plan->item[0]);
     if (plan) {
         plan->items = items;
-        plan->slots = slots_for(job, items);
+        plan->slots = slots_for(job);
+        cut_groups(plan, layer, most);
         items = 0;
         for (int in = 0; in < layer->in.maps; in++)
             items += items_of(layer, in, most, outs, outs + layer->out.maps, plan->item + items);
+        qsort(plan->item, (size_t)items, sizeof plan->item[0], by_outputs);
         job->workspace_size = plan->slots > 1 ? plan->slots * layer->weights : 0;
         job->executed_macs = (double)layer->macs;
     }
@@ -218,55 +238,74 @@ static void sweep_block(const struct sweep *s, int maps, int columns, vec *sums)
 }
 /* clang-format on */
 
-/* Kernel rows first_row..+rows and columns first_col..+columns of an item, over blocks begin..end; gradient: where the
- * layer's weight gradients begin. */
-static void run_taps(const struct cpu_job *job, const struct item *item, int64_t begin, int64_t end, int first_row,
-                     int rows, int first_col, int columns, float *gradient)
-{
-    const struct cnn_layer *layer = job->layer;
-    bool column_mode = job->lanes == 1;
-    int per_unit = column_mode ? VEC_WIDTH : 1, units = direct_units(job->lanes, layer->out.cols);
-    vec sums[SUMS_MAX];
-    for (int i = 0; i < item->maps * rows * columns; i++)
-        sums[i] = vec_set(0);
-    struct sweep s = { .delta_row = job->dy.row,
-                       .delta_unit = (int64_t)job->lanes * per_unit,
-                       .in_row = job->x.row * layer->stride,
-                       .in_unit = (int64_t)job->lanes * per_unit * layer->stride,
-                       .in_tap = job->lanes,
-                       .in_gather = column_mode ? layer->stride : 1,
-                       .rows = layer->out.rows,
-                       .units = units,
-                       .valid = column_mode ? layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH };
-    for (int64_t block = begin; block < end; block++)
-        for (int group = 0; group < direct_groups(job->lanes); group++) {
-            for (int m = 0; m < item->maps; m++)
-                s.delta[m] = cpu_at(&job->dy, block, item->out_map[m], 0, 0) + group * VEC_WIDTH;
-            for (int row = 0; row < rows; row++) {
-                s.in = cpu_at(&job->x, block, item->in_map, first_row + row - layer->pad_before,
-                              first_col - layer->pad_before) +
-                       group * VEC_WIDTH;
-                sweep_block(&s, item->maps, columns, sums + row * item->maps * columns);
-            }
-        }
-    for (int row = 0; row < rows; row++)
-        for (int m = 0; m < item->maps; m++)
-            for (int col = 0; col < columns; col++)
-                gradient[item->kernel_at[m] + (first_row + row) * layer->kernel_cols + first_col + col] =
-                    vec_sum(sums[(row * item->maps + m) * columns + col]);
-}
-
-static void run_item(const struct cpu_job *job, const struct item *item, int64_t begin, int64_t end, float *gradient)
+/* One block of one item: kernel rows first_row..+rows. sums: [row][column chunk][map][column]. */
+static void add_block(const struct cpu_job *job, struct sweep *s, const struct item *item, int64_t block, int group,
+                      int first_row, int rows, vec *sums)
 {
     const struct cnn_layer *layer = job->layer;
     int chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
-    for (int chunk = 0; chunk < chunks; chunk++) {
-        int first_col = layer->kernel_cols * chunk / chunks;
-        int columns = layer->kernel_cols * (chunk + 1) / chunks - first_col;
-        int rows = SUMS_MAX / (item->maps * columns);
-        for (int row = 0; row < layer->kernel_rows; row += rows)
-            run_taps(job, item, begin, end, row, row + rows < layer->kernel_rows ? rows : layer->kernel_rows - row,
-                     first_col, columns, gradient);
+    for (int m = 0; m < item->maps; m++)
+        s->delta[m] = cpu_at(&job->dy, block, item->out_map[m], 0, 0) + group * VEC_WIDTH;
+    for (int row = first_row; row < first_row + rows; row++)
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            int col = layer->kernel_cols * chunk / chunks, end = layer->kernel_cols * (chunk + 1) / chunks;
+            s->in = cpu_at(&job->x, block, item->in_map, row - layer->pad_before, col - layer->pad_before) +
+                    group * VEC_WIDTH;
+            sweep_block(s, item->maps, end - col, sums);
+            sums += item->maps * (end - col);
+        }
+}
+
+/* The sums of an item over lanes, into the gradients of its weights. */
+static void store_item(const struct cnn_layer *layer, const struct item *item, int first_row, int rows, const vec *sums,
+                       float *gradient)
+{
+    int chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
+    for (int row = first_row; row < first_row + rows; row++)
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            int begin = layer->kernel_cols * chunk / chunks, end = layer->kernel_cols * (chunk + 1) / chunks;
+            for (int m = 0; m < item->maps; m++)
+                for (int col = begin; col < end; col++)
+                    gradient[item->kernel_at[m] + row * layer->kernel_cols + col] = vec_sum(*sums++);
+        }
+}
+
+static struct sweep sweep_of(const struct cpu_job *job)
+{
+    const struct cnn_layer *layer = job->layer;
+    bool columns = job->lanes == 1;
+    int per_unit = columns ? VEC_WIDTH : 1, units = direct_units(job->lanes, layer->out.cols);
+    return (struct sweep){ .delta_row = job->dy.row,
+                           .delta_unit = (int64_t)job->lanes * per_unit,
+                           .in_row = job->x.row * layer->stride,
+                           .in_unit = (int64_t)job->lanes * per_unit * layer->stride,
+                           .in_tap = job->lanes,
+                           .in_gather = columns ? layer->stride : 1,
+                           .rows = layer->out.rows,
+                           .units = units,
+                           .valid = columns ? layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH };
+}
+
+/* Items begin..end over blocks first..last; gradient: where the layer's weight gradients begin. */
+static void run_group(const struct cpu_job *job, const struct item *item, int items, int64_t first, int64_t last,
+                      float *gradient)
+{
+    const struct cnn_layer *layer = job->layer;
+    const struct gradient_plan *plan = job->plan;
+    struct sweep s = sweep_of(job);
+    vec sums[SUMS_MAX];
+    for (int row = 0; row < layer->kernel_rows; row += plan->rows) {
+        int rows = layer->kernel_rows - row < plan->rows ? layer->kernel_rows - row : plan->rows, count = 0;
+        for (int i = 0; i < items; i++)
+            count += item[i].maps * rows * layer->kernel_cols;
+        for (int i = 0; i < count; i++)
+            sums[i] = vec_set(0);
+        for (int64_t block = first; block < last; block++)
+            for (int group = 0; group < direct_groups(job->lanes); group++)
+                for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
+                    add_block(job, &s, &item[i], block, group, row, rows, sums + at);
+        for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
+            store_item(layer, &item[i], row, rows, sums + at, gradient);
     }
 }
 
@@ -297,22 +336,23 @@ static int slots_of(const struct gradient_plan *plan, const struct cpu_batch *ba
 static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     const struct gradient_plan *plan = job->plan;
-    return plan->items * slots_of(plan, batch) + job->layer->out.maps;
+    return plan->groups * slots_of(plan, batch) + job->layer->out.maps;
 }
 
 static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     const struct gradient_plan *plan = job->plan;
-    int64_t slots = slots_of(plan, batch), items = plan->items * slots;
+    int64_t slots = slots_of(plan, batch), group_tiles = plan->groups * slots;
     for (int64_t i = begin; i < end; i++) {
-        if (i >= items) {
-            run_bias(job, batch->blocks, (int)(i - items));
+        if (i >= group_tiles) {
+            run_bias(job, batch->blocks, (int)(i - group_tiles));
             continue;
         }
-        int64_t slot = i % slots;
+        int64_t slot = i % slots, group = i / slots;
+        int64_t first = plan->items * group / plan->groups, last = plan->items * (group + 1) / plan->groups;
         float *gradient = plan->slots > 1 ? job->workspace + slot * job->layer->weights : job->weight_gradient;
-        run_item(job, &plan->item[i / slots], batch->blocks * slot / slots, batch->blocks * (slot + 1) / slots,
-                 gradient);
+        run_group(job, &plan->item[first], (int)(last - first), batch->blocks * slot / slots,
+                  batch->blocks * (slot + 1) / slots, gradient);
     }
 }
 

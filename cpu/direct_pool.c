@@ -162,11 +162,60 @@ static void slope_map(const struct cpu_job *job, int64_t block, int map)
     }
 }
 
+/* Windows that neither overlap nor leave gaps, in image mode: each input belongs to one window, so its delta is
+ * complete at once and goes through the slope of the layer below in the same pass. */
+CPU_INLINE void backward_window(const struct cpu_job *job, enum cnn_activation below, const float *in, float *to,
+                                vec delta, float gain)
+{
+    const struct cnn_layer *layer = job->layer;
+    bool max = layer->kind == CNN_MAXPOOL;
+    vec share = delta * vec_set(gain), best = max ? window_value(job, in, 0, 0) : share;
+    for (int i = 0; i < layer->kernel_rows; i++)
+        for (int j = 0; j < layer->kernel_cols; j++) {
+            vec x = vec_load(in + i * job->x.row + j * job->lanes);
+            if (max) { /* the first that equals the maximum takes the delta */
+                ivec here = (x == best) | ((x != x) & (best != best));
+                share = vec_select(here, delta, vec_set(0));
+                delta = vec_select(here, vec_set(0), delta);
+            }
+            vec_store(to + i * job->dx.row + j * job->lanes, share * vec_slope(below, x));
+        }
+}
+
+CPU_INLINE void backward_windows(const struct cpu_job *job, enum cnn_activation below, int64_t block, int map,
+                                 float gain)
+{
+    const struct cnn_layer *layer = job->layer;
+    int64_t step = (int64_t)layer->stride * job->lanes;
+    for (int row = 0; row < layer->out.rows; row++) {
+        const float *delta = cpu_at(&job->dy, block, map, row, 0);
+        const float *in = cpu_at(&job->x, block, map, row * layer->stride, 0);
+        float *to = cpu_at(&job->dx, block, map, row * layer->stride, 0);
+        for (int col = 0; col < layer->out.cols; col++)
+            for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH)
+                backward_window(job, below, in + col * step + lane, to + col * step + lane,
+                                vec_load(delta + col * job->lanes + lane), gain);
+    }
+}
+
+static bool tiles_exactly(const struct cnn_layer *layer)
+{
+    return layer->stride == layer->kernel_rows && layer->stride == layer->kernel_cols &&
+           layer->out.rows * layer->stride == layer->in.rows && layer->out.cols * layer->stride == layer->in.cols;
+}
+
 static void backward_map(const struct cpu_job *job, int64_t block, int map)
 {
     const struct cnn_layer *layer = job->layer;
     float gain, bias;
     factors(job, map, &gain, &bias);
+    if (job->lanes > 1 && tiles_exactly(layer)) {
+        if (job->below == CNN_TANH) /* the usual case, decided outside the loops */
+            backward_windows(job, CNN_TANH, block, map, gain);
+        else
+            backward_windows(job, job->below, block, map, gain);
+        return;
+    }
     clear_map(job, block, map);
     for (int row = 0; row < layer->out.rows; row++)
         for (int col = 0; col < layer->out.cols; col++) {

@@ -17,10 +17,14 @@
 struct direct_span {
     const float *in; /* first source map, first tap of the first unit */
     int64_t in_map, in_row, in_tap, in_unit;
+    int in_col, in_step,
+        in_cols;   /* image mode: input column of unit 0's first tap, from unit to unit, and columns there */
     int in_gather; /* column mode: distance of neighbouring outputs' inputs; 1: a plain load */
     const int32_t *sources;
-    int source_count, tap_rows, tap_cols;
-    const float *weights; /* [source][tap row][tap col][map] */
+    int source_count;
+    int tap_rows, tap_cols; /* of the kernel */
+    int row_begin, row_end; /* tap rows that meet the input; the others would read its halo */
+    const float *weights;   /* [source][tap row][tap col][map] */
     float *out;
     int64_t out_map, out_unit;
     int out_scatter;    /* column mode: distance of neighbouring outputs; 1: a plain store */
@@ -65,7 +69,8 @@ CPU_INLINE void direct_finish(const struct direct_span *s, enum cnn_activation a
 /* The sums of a tile, [map][unit]. maps and units are constants where this is inlined, so that acc lives in registers.
  * They go through a small buffer to one finishing loop: unrolled into every tile size it would not fit the instruction
  * cache. */
-CPU_INLINE void direct_tile(const struct direct_span *s, const int maps, const int units, int first_unit, vec *sums)
+CPU_INLINE void direct_tile(const struct direct_span *s, const int maps, const int units, int first_unit, int col_begin,
+                            int col_end, vec *sums)
 {
     vec acc[TILE_MAPS_MAX][TILE_UNITS_MAX];
 #pragma GCC unroll 8
@@ -73,11 +78,12 @@ CPU_INLINE void direct_tile(const struct direct_span *s, const int maps, const i
 #pragma GCC unroll 8
         for (int u = 0; u < units; u++)
             acc[m][u] = vec_set(0);
-    const float *weight = s->weights, *first = s->in + first_unit * s->in_unit;
+    const float *first = s->in + first_unit * s->in_unit + col_begin * s->in_tap;
     for (int k = 0; k < s->source_count; k++)
-        for (int row = 0; row < s->tap_rows; row++) {
+        for (int row = s->row_begin; row < s->row_end; row++) {
             const float *in = first + s->sources[k] * s->in_map + row * s->in_row;
-            for (int col = 0; col < s->tap_cols; col++, in += s->in_tap, weight += maps) {
+            const float *weight = s->weights + (((int64_t)k * s->tap_rows + row) * s->tap_cols + col_begin) * maps;
+            for (int col = col_begin; col < col_end; col++, in += s->in_tap, weight += maps) {
                 vec x[TILE_UNITS_MAX];
 #pragma GCC unroll 8
                 for (int u = 0; u < units; u++)

@@ -82,6 +82,45 @@ CPU_INLINE vec vec_select(ivec mask, vec a, vec b)
 }
 #endif
 
+/* a < b ? x : y, lane by lane: one comparison and one blend where the set has them. False where a or b is NaN. */
+CPU_INLINE vec vec_select_less(vec a, vec b, vec x, vec y)
+{
+#if VEC_WIDTH == 16
+    return (vec)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ), (__m512)y, (__m512)x);
+#elif VEC_WIDTH == 8
+    return (vec)_mm256_blendv_ps((__m256)y, (__m256)x, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ));
+#else
+    return vec_select(a < b, x, y);
+#endif
+}
+
+/* The sign bit alone, and the value without it; or-ing them gives the value back. */
+CPU_INLINE ivec vec_bits(vec v)
+{
+    ivec bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+CPU_INLINE vec vec_from_bits(ivec bits)
+{
+    vec v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* The smaller, lane by lane; b where either is NaN. */
+CPU_INLINE vec vec_min(vec a, vec b)
+{
+#if VEC_WIDTH == 16
+    return (vec)_mm512_min_ps((__m512)a, (__m512)b);
+#elif VEC_WIDTH == 8
+    return (vec)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    return vec_select(a < b, a, b);
+#endif
+}
+
 /* Bits shifted out are lost, also at the sign: the shift is of unsigned lanes. */
 CPU_INLINE ivec vec_shift_left(ivec bits, int by)
 {

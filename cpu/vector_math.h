@@ -22,39 +22,39 @@ CPU_INLINE vec vec_exp_core(vec x)
     p = p * r + vec_set(0.5f);
     p = p * r + vec_set(1.0f);
     p = p * r + vec_set(1.0f);
-    ivec bits, value;
-    memcpy(&bits, &shifted, sizeof bits);
-    memcpy(&value, &p, sizeof value);
-    value += vec_shift_left(bits, 23); /* the integer n moves into the exponent; what stood above it falls out */
-    memcpy(&p, &value, sizeof p);
-    return p;
+    /* the integer n moves into the exponent; what stood above it falls out */
+    return vec_from_bits(vec_bits(p) + vec_shift_left(vec_bits(shifted), 23));
 }
 
-/* exp(x), outside [-87, 88] that of the nearest end. Within 3 ulp. NaN stays NaN: clamps are by comparison. */
+/* exp(x), outside [-87, 88] that of the nearest end. Within 4 ulp. NaN stays NaN: clamps are by comparison. */
 CPU_INLINE vec vec_exp(vec x)
 {
-    x = vec_select(x > vec_set(88.0f), vec_set(88.0f), x);
-    x = vec_select(x < vec_set(-87.0f), vec_set(-87.0f), x);
-    return vec_select(x == x, vec_exp_core(x), x);
+    vec clamped = vec_select_less(vec_set(88.0f), x, vec_set(88.0f), x);
+    clamped = vec_select_less(clamped, vec_set(-87.0f), vec_set(-87.0f), clamped);
+    return vec_select(x == x, vec_exp_core(clamped), x);
 }
 
-/* tanh(x), within 3 ulp: below 0.625 x + x t R(t) with t = x^2 and R a minimax fit of relative error 4e-9 (weighted
- * least squares iterated to equal ripple), above it 1 - 2 / (exp(2|x|) + 1), which does not cancel there. From 9.02 on
- * tanh rounds to 1. */
+/* tanh(x), within 4 ulp. With e = exp(2|x|) - 1, tanh |x| = e / (e + 2), and e = 2^n p + (2^n - 1) where |x| = n ln2 /
+ * 2 + r and p = exp(2r) - 1: for small x n is 0 and e keeps its relative precision, so one branch serves all x. p / r
+ * is a minimax fit of degree 5 and relative error 1e-8 on [-ln2/4, ln2/4] (weighted least squares iterated to equal
+ * ripple). From 9.02 on tanh rounds to 1. */
 CPU_INLINE vec vec_tanh(vec x)
 {
-    vec size = vec_select(x < vec_set(0), -x, x);
-    vec t = x * x;
-    vec r = vec_set(-0.00571703675f);
-    r = r * t + vec_set(0.02065057934f);
-    r = r * t + vec_set(-0.05374349544f);
-    r = r * t + vec_set(0.1333149125f);
-    r = r * t + vec_set(-0.3333328392f);
-    vec small = x * t * r + x;
-    vec clamped = vec_select(size > vec_set(9.02f), vec_set(9.02f), size);
-    vec large = vec_set(1.0f) - vec_set(2.0f) / (vec_exp_core(clamped + clamped) + vec_set(1.0f));
-    large = vec_select(x < vec_set(0), -large, large);
-    return vec_select(size >= vec_set(0.625f), large, small); /* NaN compares false and passes through `small` */
+    const float round = 12582912.0f; /* as in vec_exp_core */
+    ivec sign = vec_bits(x) & (int32_t)0x80000000;
+    vec size = vec_min(vec_set(9.02f), vec_from_bits(vec_bits(x) ^ sign));
+    vec shifted = size * vec_set(2.88539008f) + vec_set(round);
+    vec r = size - (shifted - vec_set(round)) * vec_set(0.34657359f);
+    vec p = vec_set(0.08888708089f);
+    p = p * r + vec_set(0.26781245884f);
+    p = p * r + vec_set(0.66667427336f);
+    p = p * r + vec_set(1.3333204469f);
+    p = p * r + vec_set(1.9999999241f);
+    p = p * r + vec_set(2.0000000214f);
+    p = p * r;
+    vec scale = vec_from_bits(vec_shift_left(vec_bits(shifted), 23) + 0x3f800000); /* 2^n */
+    vec e = scale * p + (scale - vec_set(1.0f));
+    return vec_from_bits(vec_bits(e / (e + vec_set(2.0f))) | sign);
 }
 
 CPU_INLINE vec vec_activate(enum cnn_activation kind, vec x)
@@ -67,7 +67,7 @@ CPU_INLINE vec vec_activate(enum cnn_activation kind, vec x)
     case CNN_LOGISTIC:
         return vec_set(1.0f) / (vec_set(1.0f) + vec_exp(-x));
     case CNN_RELU:
-        return vec_select(x < vec_set(0), vec_set(0), x); /* NaN passes */
+        return vec_select_less(x, vec_set(0), vec_set(0), x); /* NaN passes */
     default:
         return x;
     }
@@ -84,7 +84,7 @@ CPU_INLINE vec vec_slope(enum cnn_activation kind, vec y)
     case CNN_LOGISTIC:
         return y - y * y;
     case CNN_RELU:
-        return vec_select(y > vec_set(0), vec_set(1.0f), y - y); /* 0, and NaN stays NaN */
+        return vec_select_less(vec_set(0), y, vec_set(1.0f), y - y); /* 0, and NaN stays NaN */
     default:
         return vec_set(1.0f);
     }

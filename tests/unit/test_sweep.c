@@ -39,7 +39,9 @@ static int be_the_child(void)
     if (!strcmp(point.label, "wrong"))
         result_set(&result, CNN_MISMATCH, "output 0 is wrong");
     char *json = result_to_json(&result);
-    return write(3, json, strlen(json)) == (ssize_t)strlen(json) ? 0 : 98;
+    bool written = write(3, json, strlen(json)) == (ssize_t)strlen(json);
+    free(json);
+    return written ? 0 : 98;
 }
 
 /* ---- the parent ---- */
