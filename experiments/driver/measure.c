@@ -139,6 +139,10 @@ static int make_plan(struct bench *bench, const struct cnn_device_info *info, st
     int64_t useful = train ? cnn_network_flops_train(bench->network, bench->point->batch, false)
                            : cnn_network_flops_forward(bench->network, bench->point->batch, false);
     int64_t executed = train ? plan.flops_executed_train : plan.flops_executed_forward;
+    if (plan.threads > 0 && plan.threads < info->threads) {
+        result->threads = plan.threads;
+        result_remark(result, "ran %d of %d threads: a step is too small for more", plan.threads, info->threads);
+    }
     result->plan_bytes = plan.total;
     result->flops_useful = useful < 0 ? NAN : (double)useful;
     result->flops_executed = executed > 0 ? (double)executed : NAN;
