@@ -3,12 +3,15 @@
  * set that runs here: tanh, exp and logistic within 4 ulp, LeCun's tanh within 5, and NaN never lost. */
 #include "tests/unit/vector_math.h"
 
+/* clang-format off: cmocka.h needs these before it */
 #include <cmocka.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+/* clang-format on */
+
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
