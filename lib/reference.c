@@ -23,9 +23,10 @@ static double *carve(struct carving *carving, int64_t per_image, int64_t images)
 
 static struct cnn_span carve_span(struct carving *carving, int64_t per_image, int64_t images)
 {
-    struct cnn_span span = { NULL, NULL };
+    struct cnn_span span;
     span.value = carve(carving, per_image, images);
     span.bound = carve(carving, per_image, images);
+    span.scale = carve(carving, per_image, images);
     return span;
 }
 
@@ -142,13 +143,11 @@ static struct cnn_span answer_of(const struct cnn_reference *reference, int imag
 static double loss_sum(struct cnn_reference *reference)
 {
     struct cnn_tally sum = { 0 };
-    for (int i = 0; i < reference->count; i++) {
-        double bound,
-            loss = cnn_reference_loss(reference->network, answer_of(reference, i), reference->labels[i], &bound);
-        double weight = reference->weights[i];
-        cnn_tally_add(&sum, weight, 0.0, loss, bound, weight);
-    }
-    reference->loss_bound = cnn_tally_bound(&sum);
+    for (int i = 0; i < reference->count; i++)
+        cnn_tally_add(&sum, reference->weights[i],
+                      cnn_reference_loss(reference->network, answer_of(reference, i), reference->labels[i]),
+                      reference->weights[i]);
+    reference->loss_bound = cnn_tally_number(&sum).bound;
     return sum.value;
 }
 

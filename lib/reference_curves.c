@@ -46,37 +46,46 @@ static double slope(enum cnn_activation activation, double y, double *rounding)
     }
 }
 
-/* All curves rise, so the ends of x's interval are the ends of y's. */
+/* How far y can be off when x can be off by `width`. All curves rise, so the ends of x's interval are the ends of y's.
+ */
+static double curve_width(enum cnn_activation activation, double x, double width, double y)
+{
+    double up = curve(activation, x + width) - y, down = y - curve(activation, x - width);
+    return fmax(up, down) + (activation == CNN_RELU ? 0.0 : CURVE_ROUNDING * fabs(y) + CNN_FLUSHED);
+}
+
 void cnn_reference_activate(enum cnn_activation activation, struct cnn_span span, int64_t count)
 {
-    if (activation == CNN_LINEAR)
-        return;
-    for (int64_t i = 0; i < count; i++) {
-        double x = span.value[i], bound = span.bound[i], y = curve(activation, x);
-        double up = curve(activation, x + bound) - y, down = y - curve(activation, x - bound);
-        span.value[i] = y;
-        span.bound[i] = fmax(up, down);
-        if (activation != CNN_RELU)
-            span.bound[i] += CURVE_ROUNDING * fabs(y) + CNN_FLUSHED;
+    for (int64_t i = 0; i < count && activation != CNN_LINEAR; i++) {
+        struct cnn_number x = cnn_span_get(span, i);
+        double y = curve(activation, x.value);
+        cnn_span_set(span, i,
+                     (struct cnn_number){ y, curve_width(activation, x.value, x.bound, y),
+                                          curve_width(activation, x.value, x.scale, y) });
     }
 }
 
-/* The slopes are taken from the outputs. They are parabolas or steps, so the larger change is at an end of y's
- * interval; for a rectifier whose sum may have either sign that change is the whole slope. */
+/* How far the slope can be off when y can be off by `width`. Slopes are parabolas or steps of y, so the larger change
+ * is at an end of y's interval; for a rectifier whose sum may have either sign that change is the whole slope. */
+static double slope_width(enum cnn_activation activation, double y, double width, double s)
+{
+    double rounding, unused;
+    slope(activation, y, &rounding);
+    return rounding +
+           fmax(fabs(slope(activation, y + width, &unused) - s), fabs(slope(activation, y - width, &unused) - s));
+}
+
+/* The slopes are taken from the outputs. A rectifier's corner counts in full in the scale too. */
 void cnn_reference_deactivate(enum cnn_activation activation, struct cnn_span output, struct cnn_span gradient,
                               int64_t count)
 {
-    if (activation == CNN_LINEAR)
-        return;
-    for (int64_t i = 0; i < count; i++) {
-        double rounding, unused, y = output.value[i], bound = output.bound[i];
-        double s = slope(activation, y, &rounding);
-        double change =
-            fmax(fabs(slope(activation, y + bound, &unused) - s), fabs(slope(activation, y - bound, &unused) - s));
+    for (int64_t i = 0; i < count && activation != CNN_LINEAR; i++) {
+        double unused, y = output.value[i], s = slope(activation, y, &unused);
+        double bound = slope_width(activation, y, output.bound[i], s);
+        double scale = activation == CNN_RELU ? bound : slope_width(activation, y, output.scale[i], s);
         struct cnn_tally delta = { 0 };
-        cnn_tally_add(&delta, gradient.value[i], gradient.bound[i], s, change + rounding, 1.0);
-        gradient.value[i] = delta.value;
-        gradient.bound[i] = cnn_tally_bound(&delta);
+        cnn_tally_multiply(&delta, (struct cnn_number){ s, bound, scale }, cnn_span_get(gradient, i), 1.0);
+        cnn_span_set(gradient, i, cnn_tally_number(&delta));
     }
 }
 
@@ -88,22 +97,24 @@ static double target(const struct cnn_network *network, int output, int32_t labe
     return output == label ? 1.0 : logistic ? 0.0 : -1.0;
 }
 
-static double mse(const struct cnn_network *network, struct cnn_span output, int32_t label, double *bound)
+static struct cnn_number mse(const struct cnn_network *network, struct cnn_span output, int32_t label)
 {
     struct cnn_tally sum = { 0 };
     for (int i = 0; i < network->classes; i++) {
-        double d = output.value[i] - target(network, i, label), d_bound = output.bound[i] + CNN_U * fabs(d);
-        cnn_tally_add(&sum, 0.5 * d, 0.5 * d_bound, d, d_bound, 1.0);
+        struct cnn_number d = cnn_span_get(output, i);
+        d.value -= target(network, i, label);
+        d.bound += CNN_U * fabs(d.value);
+        d.scale += CNN_U * fabs(d.value);
+        cnn_tally_multiply(&sum, (struct cnn_number){ 0.5 * d.value, 0.5 * d.bound, 0.5 * d.scale }, d, 1.0);
     }
-    *bound = cnn_tally_bound(&sum);
-    return sum.value;
+    return cnn_tally_number(&sum);
 }
 
 /* What every exponential of an image's softmax has in common. */
 struct softmax {
     double maximum, sum; /* of exp(y - maximum) */
-    double mean_bound;   /* sum of p * bound of y: how far the logarithm of the sum can move */
-    double relative;     /* bound of an fp32 sum of exponentials, relative, without mean_bound */
+    double bound, scale; /* how far the logarithm of the sum can move: means of those of y */
+    double relative;     /* rounding of an fp32 sum of exponentials, relative */
 };
 
 static struct softmax softmax_of(const struct cnn_network *network, struct cnn_span output)
@@ -112,27 +123,36 @@ static struct softmax softmax_of(const struct cnn_network *network, struct cnn_s
     for (int i = 0; i < network->classes; i++)
         s.maximum = output.value[i] > s.maximum || isnan(output.value[i]) ? output.value[i] : s.maximum;
     for (int i = 0; i < network->classes; i++) {
-        double y = output.value[i] - s.maximum;
+        double y = output.value[i] - s.maximum, rounding = CNN_U * fabs(y);
         s.sum += exp(y);
-        s.mean_bound += exp(y) * (output.bound[i] + CNN_U * fabs(y));
+        s.bound += exp(y) * (output.bound[i] + rounding);
+        s.scale += exp(y) * (output.scale[i] + rounding);
     }
-    s.mean_bound /= s.sum;
+    s.bound = s.bound / s.sum + s.relative;
+    s.scale = s.scale / s.sum + s.relative;
     return s;
 }
 
 /* log(sum of exponentials) - y: the maximum is subtracted, so nothing overflows. */
-static double cross_entropy(const struct cnn_network *network, struct cnn_span output, int32_t label, double *bound)
+static struct cnn_number cross_entropy(const struct cnn_network *network, struct cnn_span output, int32_t label)
 {
     struct softmax s = softmax_of(network, output);
     double y = output.value[label] - s.maximum, logarithm = log(s.sum);
-    *bound = s.mean_bound + output.bound[label] + s.relative + CURVE_ROUNDING * (logarithm + fabs(y));
-    return logarithm - y;
+    double rounding = CURVE_ROUNDING * (logarithm + fabs(y));
+    return (struct cnn_number){ logarithm - y, s.bound + output.bound[label] + rounding,
+                                s.scale + output.scale[label] + rounding };
 }
 
-double cnn_reference_loss(const struct cnn_network *network, struct cnn_span output, int32_t label, double *bound)
+struct cnn_number cnn_reference_loss(const struct cnn_network *network, struct cnn_span output, int32_t label)
 {
-    return network->loss == CNN_SOFTMAX ? cross_entropy(network, output, label, bound)
-                                        : mse(network, output, label, bound);
+    return network->loss == CNN_SOFTMAX ? cross_entropy(network, output, label) : mse(network, output, label);
+}
+
+static struct cnn_number softmax_gradient(const struct softmax *s, struct cnn_number output, bool labelled)
+{
+    double y = output.value - s->maximum, p = exp(y) / s->sum, rounding = CURVE_ROUNDING + CNN_U * fabs(y);
+    return (struct cnn_number){ p - (labelled ? 1.0 : 0.0), p * expm1(s->bound + output.bound + rounding),
+                                p * expm1(s->scale + output.scale + rounding) };
 }
 
 void cnn_reference_loss_gradient(const struct cnn_network *network, struct cnn_span output, int32_t label, double scale,
@@ -142,17 +162,14 @@ void cnn_reference_loss_gradient(const struct cnn_network *network, struct cnn_s
     if (network->loss == CNN_SOFTMAX)
         s = softmax_of(network, output);
     for (int i = 0; i < network->classes; i++) {
-        double value, bound = 0.0;
-        if (network->loss == CNN_SOFTMAX) {
-            double y = output.value[i] - s.maximum, p = exp(y) / s.sum;
-            double exponent = s.mean_bound + output.bound[i] + s.relative + CURVE_ROUNDING + CNN_U * fabs(y);
-            value = p - (i == label ? 1.0 : 0.0);
-            bound = p * expm1(exponent);
-        } else {
-            value = output.value[i] - target(network, i, label);
-            bound = output.bound[i];
-        }
-        gradient.value[i] = scale * value;
-        gradient.bound[i] = scale * (bound + 4.0 * CNN_U * fabs(value)) + CNN_FLUSHED;
+        struct cnn_number g = cnn_span_get(output, i);
+        if (network->loss == CNN_SOFTMAX)
+            g = softmax_gradient(&s, g, i == label);
+        else
+            g.value -= target(network, i, label);
+        double rounding = 4.0 * CNN_U * fabs(g.value);
+        cnn_span_set(gradient, i,
+                     (struct cnn_number){ scale * g.value, scale * (g.bound + rounding) + CNN_FLUSHED,
+                                          scale * (g.scale + rounding) + CNN_FLUSHED });
     }
 }

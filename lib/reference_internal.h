@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the oracle share, and nobody else: values with bounds, and the sum that keeps both.
+/* What the files of the oracle share, and nobody else: values that know how far fp32 may be from them, and the sum that
+ * keeps track of it.
  *
  * The model of an error is Higham and Mary's (2019): roundings are independent and of mean zero, so a chain of h terms
- * errs by u (4 + 6 sqrt(h)) * sum|terms| at most, with a chance below 1e-6 of being wrong. The errors that the factors
- * of the terms bring along add up in the same way: 6 times the root of the sum of their squares (Hoeffding's inequality
- * with 2 exp(-18)), or their plain sum where that is smaller, as it is up to 36 equal ones. */
+ * errs by u (4 + 6 sqrt(h)) * sum|terms| at most, 6 standard deviations. What the factors of the terms bring along is
+ * carried in two ways. The bound adds up in the worst way, sum|w| * bound, as interval arithmetic does; that is close
+ * for short sums and hopeless after a few wide layers. The scale, 6 standard deviations too, adds up as independent
+ * errors do, by squares. A bound is the smaller of the worst case and twice the scale; the factor 2 is for errors that
+ * do go together, such as those of the four pixels of a window. */
 #ifndef CNN_LIB_REFERENCE_INTERNAL_H
 #define CNN_LIB_REFERENCE_INTERNAL_H
 
@@ -17,46 +20,75 @@
 #define CNN_FLUSHED 0x1p-120        /* what flush-to-zero or the edge of an exponential may lose of one term */
 #define CNN_CHAIN(h) (CNN_U * (4.0 + 6.0 * sqrt(h))) /* relative to sum|terms| */
 
-/* Values and what an fp32 computation may differ by; same shape. */
+#define CNN_TOGETHER 2.0
+
+/* One value: |fp32 - value| <= bound; scale is 6 standard deviations. */
+struct cnn_number {
+    double value, bound, scale;
+};
+
+/* Many of them; same shape. */
 struct cnn_span {
-    double *value, *bound;
+    double *value, *bound, *scale;
 };
 
 static inline struct cnn_span cnn_span_at(struct cnn_span span, int64_t offset)
 {
-    return (struct cnn_span){ span.value + offset, span.bound + offset };
+    return (struct cnn_span){ span.value + offset, span.bound + offset, span.scale + offset };
+}
+
+static inline struct cnn_number cnn_span_get(struct cnn_span span, int64_t at)
+{
+    return (struct cnn_number){ span.value[at], span.bound[at], span.scale[at] };
+}
+
+static inline void cnn_span_set(struct cnn_span span, int64_t at, struct cnn_number number)
+{
+    span.value[at] = number.value;
+    span.bound[at] = number.bound;
+    span.scale[at] = number.scale;
+}
+
+static inline struct cnn_number cnn_exact(double value)
+{
+    return (struct cnn_number){ value, 0.0, 0.0 };
 }
 
 /* A sum of products on its way. */
 struct cnn_tally {
-    double value, magnitude;             /* sum of terms, of their absolute values */
-    double inherited, inherited_squares; /* what the factors' bounds do to each term: sum, sum of squares */
-    double terms;                        /* roundings in the chain */
+    double value, magnitude;   /* sum of terms, of their absolute values */
+    double inherited, squares; /* what the factors' bounds add at most; sum of squares of what their scales add */
+    double terms;              /* roundings in the chain */
 };
 
-/* Adds a * b, whose factors may be off by a_bound and b_bound; `weight` repetitions of a term make a longer chain
- * (their sum is already in a * b). */
-static inline void cnn_tally_add(struct cnn_tally *tally, double a, double a_bound, double b, double b_bound,
-                                 double weight)
+/* Adds w * x, w exact. `weight` repetitions of a term make a longer chain (their sum is already in the product). */
+static inline void cnn_tally_add(struct cnn_tally *tally, double w, struct cnn_number x, double weight)
 {
-    double term = a * b;
-    double inherited = fabs(a) * b_bound + fabs(b) * a_bound + a_bound * b_bound;
+    double term = w * x.value, scale = w * x.scale;
     tally->value += term;
     tally->magnitude += fabs(term);
-    tally->inherited += inherited;
-    tally->inherited_squares += inherited * inherited;
+    tally->inherited += fabs(w) * x.bound;
+    tally->squares += scale * scale;
     tally->terms += weight;
 }
 
-static inline double cnn_tally_inherited(const struct cnn_tally *tally)
+/* Adds a * b, both inexact. */
+static inline void cnn_tally_multiply(struct cnn_tally *tally, struct cnn_number a, struct cnn_number b, double weight)
 {
-    return fmin(tally->inherited, 6.0 * sqrt(tally->inherited_squares));
+    double term = a.value * b.value;
+    double scale = fabs(a.value) * b.scale + fabs(b.value) * a.scale + a.scale * b.scale;
+    tally->value += term;
+    tally->magnitude += fabs(term);
+    tally->inherited += fabs(a.value) * b.bound + fabs(b.value) * a.bound + a.bound * b.bound;
+    tally->squares += scale * scale;
+    tally->terms += weight;
 }
 
-static inline double cnn_tally_bound(const struct cnn_tally *tally)
+static inline struct cnn_number cnn_tally_number(const struct cnn_tally *tally)
 {
-    double inherited = cnn_tally_inherited(tally);
-    return CNN_CHAIN(tally->terms) * (tally->magnitude + inherited) + inherited + tally->terms * CNN_FLUSHED;
+    double own = CNN_CHAIN(tally->terms) * tally->magnitude + tally->terms * CNN_FLUSHED;
+    double worst = own + tally->inherited, scale = sqrt(own * own + tally->squares);
+    return (struct cnn_number){ tally->value, fmin(worst, CNN_TOGETHER * scale), scale };
 }
 
 struct cnn_reference_layer {
@@ -101,8 +133,8 @@ void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const doubl
 void cnn_reference_activate(enum cnn_activation activation, struct cnn_span span, int64_t count);
 void cnn_reference_deactivate(enum cnn_activation activation, struct cnn_span output, struct cnn_span gradient,
                               int64_t count);
-/* Loss of one image and its bound; `gradient` receives scale * (gradient of that loss by the outputs). */
-double cnn_reference_loss(const struct cnn_network *network, struct cnn_span output, int32_t label, double *bound);
+/* Loss of one image; `gradient` receives scale * (gradient of that loss by the outputs). */
+struct cnn_number cnn_reference_loss(const struct cnn_network *network, struct cnn_span output, int32_t label);
 void cnn_reference_loss_gradient(const struct cnn_network *network, struct cnn_span output, int32_t label, double scale,
                                  struct cnn_span gradient);
 

@@ -21,8 +21,7 @@ static void window_add(const struct cnn_layer *layer, const double *kernel, int 
         for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++) {
             int64_t at = pixel_under(layer, in_map, row, col, tap_row, tap_col);
             if (at >= 0)
-                cnn_tally_add(tally, kernel[tap_row * layer->kernel_cols + tap_col], 0.0, in.value[at], in.bound[at],
-                              1.0);
+                cnn_tally_add(tally, kernel[tap_row * layer->kernel_cols + tap_col], cnn_span_get(in, at), 1.0);
         }
 }
 
@@ -34,25 +33,23 @@ static void conv_forward(const struct cnn_layer *layer, const double *parameters
         for (int row = 0; row < layer->out.rows; row++)
             for (int col = 0; col < layer->out.cols; col++, at++) {
                 struct cnn_tally sum = { 0 };
-                cnn_tally_add(&sum, parameters[layer->bias_at + out_map], 0.0, 1.0, 0.0, 1.0);
+                cnn_tally_add(&sum, parameters[layer->bias_at + out_map], cnn_exact(1.0), 1.0);
                 for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
                     window_add(layer, parameters + cnn_layer_kernel_at(layer, out_map, k),
                                cnn_layer_source(layer, out_map, k), row, col, in, &sum);
-                out.value[at] = sum.value;
-                out.bound[at] = cnn_tally_bound(&sum);
+                cnn_span_set(out, at, cnn_tally_number(&sum));
             }
 }
 
 /* The reverse of window_add(): one delta spreads over the pixels that its kernel saw. */
 static void window_spread(const struct cnn_layer *layer, const double *kernel, int in_map, int row, int col,
-                          double delta, double delta_bound, struct cnn_tally *tallies)
+                          struct cnn_number delta, struct cnn_tally *tallies)
 {
     for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
         for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++) {
             int64_t at = pixel_under(layer, in_map, row, col, tap_row, tap_col);
             if (at >= 0)
-                cnn_tally_add(&tallies[at], kernel[tap_row * layer->kernel_cols + tap_col], 0.0, delta, delta_bound,
-                              1.0);
+                cnn_tally_add(&tallies[at], kernel[tap_row * layer->kernel_cols + tap_col], delta, 1.0);
         }
 }
 
@@ -65,8 +62,7 @@ static void conv_backward(const struct cnn_layer *layer, const double *parameter
             for (int col = 0; col < layer->out.cols; col++, at++)
                 for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
                     window_spread(layer, parameters + cnn_layer_kernel_at(layer, out_map, k),
-                                  cnn_layer_source(layer, out_map, k), row, col, delta.value[at], delta.bound[at],
-                                  tallies);
+                                  cnn_layer_source(layer, out_map, k), row, col, cnn_span_get(delta, at), tallies);
 }
 
 /* Gradient of one weight in one image: its tap's pixels against the deltas of its output map. */
@@ -78,7 +74,7 @@ static void tap_add(const struct cnn_layer *layer, int out_map, int in_map, int 
         for (int col = 0; col < layer->out.cols; col++, at++) {
             int64_t pixel = pixel_under(layer, in_map, row, col, tap_row, tap_col);
             if (pixel >= 0)
-                cnn_tally_add(tally, delta.value[at], delta.bound[at], in.value[pixel], in.bound[pixel], weight);
+                cnn_tally_multiply(tally, cnn_span_get(delta, at), cnn_span_get(in, pixel), weight);
         }
 }
 
@@ -93,8 +89,7 @@ static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, c
             for (int image = 0; image < count; image++)
                 tap_add(layer, out_map, cnn_layer_source(layer, out_map, k), tap_row, tap_col, weights[image],
                         cnn_span_at(in, image * in_size), cnn_span_at(delta, image * out_size), &sum);
-            gradient.value[at] = sum.value;
-            gradient.bound[at] = cnn_tally_bound(&sum);
+            cnn_span_set(gradient, at, cnn_tally_number(&sum));
         }
 }
 
@@ -107,10 +102,9 @@ static void bias_gradient(const struct cnn_layer *layer, const double *weights, 
         for (int image = 0; image < count; image++)
             for (int64_t i = 0; i < area; i++) {
                 int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
-                cnn_tally_add(&sum, delta.value[at], delta.bound[at], 1.0, 0.0, weights[image]);
+                cnn_tally_add(&sum, 1.0, cnn_span_get(delta, at), weights[image]);
             }
-        gradient.value[layer->bias_at + map] = sum.value;
-        gradient.bound[layer->bias_at + map] = cnn_tally_bound(&sum);
+        cnn_span_set(gradient, layer->bias_at + map, cnn_tally_number(&sum));
     }
 }
 
@@ -134,10 +128,8 @@ void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *p
         conv_backward(layer, parameters, delta, tallies);
     else
         cnn_reference_pooling_backward(layer, parameters, in, delta, tallies);
-    for (int64_t i = 0; i < size; i++) {
-        in_gradient.value[i] = tallies[i].value;
-        in_gradient.bound[i] = cnn_tally_bound(&tallies[i]);
-    }
+    for (int64_t i = 0; i < size; i++)
+        cnn_span_set(in_gradient, i, cnn_tally_number(&tallies[i]));
 }
 
 void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, int count, struct cnn_span in,

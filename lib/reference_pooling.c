@@ -28,22 +28,19 @@ static double gain_of(const struct cnn_layer *layer, const double *parameters, i
 static struct cnn_tally window_sum(const struct cnn_layer *layer, int64_t window, struct cnn_span in)
 {
     struct cnn_tally sum = { 0 };
-    for (int i = 0; i < window_area(layer); i++) {
-        int64_t at = pixel_at(layer, window, i);
-        cnn_tally_add(&sum, in.value[at], in.bound[at], 1.0, 0.0, 1.0);
-    }
+    for (int i = 0; i < window_area(layer); i++)
+        cnn_tally_add(&sum, 1.0, cnn_span_get(in, pixel_at(layer, window, i)), 1.0);
     return sum;
 }
 
-static void mean_forward(const struct cnn_layer *layer, const double *parameters, int map, int64_t window,
-                         struct cnn_span in, struct cnn_span out)
+static struct cnn_number mean_of(const struct cnn_layer *layer, const double *parameters, int map, int64_t window,
+                                 struct cnn_span in)
 {
     struct cnn_tally sum = window_sum(layer, window, in), result = { 0 };
-    cnn_tally_add(&result, gain_of(layer, parameters, map), 0.0, sum.value, cnn_tally_bound(&sum), 1.0);
+    cnn_tally_add(&result, gain_of(layer, parameters, map), cnn_tally_number(&sum), 1.0);
     if (layer->kind == CNN_SUBSAMPLE)
-        cnn_tally_add(&result, parameters[layer->bias_at + map], 0.0, 1.0, 0.0, 1.0);
-    out.value[0] = result.value;
-    out.bound[0] = cnn_tally_bound(&result);
+        cnn_tally_add(&result, parameters[layer->bias_at + map], cnn_exact(1.0), 1.0);
+    return cnn_tally_number(&result);
 }
 
 /* The pixel of the first maximum in row-major order; a NaN is larger than anything. */
@@ -58,18 +55,24 @@ static int64_t window_winner(const struct cnn_layer *layer, int64_t window, stru
     return best;
 }
 
-/* In fp32 every pixel may be off by its bound, so the maximum lies between the largest lower and upper ends. */
-static void maximum_forward(const struct cnn_layer *layer, int64_t window, struct cnn_span in, struct cnn_span out)
+/* How far the maximum can be from that of the values, when pixel i can be off by width[i]. */
+static double maximum_width(const struct cnn_layer *layer, int64_t window, const double *value, const double *width,
+                            double maximum)
 {
-    int64_t winner = window_winner(layer, window, in);
     double low = -INFINITY, high = -INFINITY;
     for (int i = 0; i < window_area(layer); i++) {
         int64_t at = pixel_at(layer, window, i);
-        low = fmax(low, in.value[at] - in.bound[at]);
-        high = fmax(high, in.value[at] + in.bound[at]);
+        low = fmax(low, value[at] - width[at]);
+        high = fmax(high, value[at] + width[at]);
     }
-    out.value[0] = in.value[winner];
-    out.bound[0] = fmax(high - out.value[0], out.value[0] - low);
+    return fmax(high - maximum, maximum - low);
+}
+
+static struct cnn_number maximum_of(const struct cnn_layer *layer, int64_t window, struct cnn_span in)
+{
+    double maximum = in.value[window_winner(layer, window, in)];
+    return (struct cnn_number){ maximum, maximum_width(layer, window, in.value, in.bound, maximum),
+                                maximum_width(layer, window, in.value, in.scale, maximum) };
 }
 
 void cnn_reference_pooling_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
@@ -80,36 +83,35 @@ void cnn_reference_pooling_forward(const struct cnn_layer *layer, const double *
         for (int row = 0; row < layer->out.rows; row++)
             for (int col = 0; col < layer->out.cols; col++, at++) {
                 int64_t window = window_at(layer, map, row, col);
-                if (layer->kind == CNN_MAXPOOL)
-                    maximum_forward(layer, window, in, cnn_span_at(out, at));
-                else
-                    mean_forward(layer, parameters, map, window, in, cnn_span_at(out, at));
+                cnn_span_set(out, at,
+                             layer->kind == CNN_MAXPOOL ? maximum_of(layer, window, in)
+                                                        : mean_of(layer, parameters, map, window, in));
             }
 }
 
 static void mean_backward(const struct cnn_layer *layer, const double *parameters, int map, int64_t window,
-                          double delta, double delta_bound, struct cnn_tally *tallies)
+                          struct cnn_number delta, struct cnn_tally *tallies)
 {
     for (int i = 0; i < window_area(layer); i++)
-        cnn_tally_add(&tallies[pixel_at(layer, window, i)], gain_of(layer, parameters, map), 0.0, delta, delta_bound,
-                      1.0);
+        cnn_tally_add(&tallies[pixel_at(layer, window, i)], gain_of(layer, parameters, map), delta, 1.0);
 }
 
 /* The winner takes the delta. Where another pixel could win in fp32, either may have all of it or nothing. */
-static void maximum_backward(const struct cnn_layer *layer, int64_t window, struct cnn_span in, double delta,
-                             double delta_bound, struct cnn_tally *tallies)
+static void maximum_backward(const struct cnn_layer *layer, int64_t window, struct cnn_span in, struct cnn_number delta,
+                             struct cnn_tally *tallies)
 {
+    const struct cnn_number loser = { 0.0, 1.0, 1.0 };
+    struct cnn_number share = cnn_exact(1.0);
     int64_t winner = window_winner(layer, window, in);
-    bool contested = false;
     for (int i = 0; i < window_area(layer); i++) {
         int64_t at = pixel_at(layer, window, i);
         double reach = in.bound[at] + in.bound[winner];
         if (at != winner && reach > 0.0 && in.value[at] + reach >= in.value[winner]) {
-            cnn_tally_add(&tallies[at], 0.0, 1.0, delta, delta_bound, 1.0);
-            contested = true;
+            cnn_tally_multiply(&tallies[at], loser, delta, 1.0);
+            share = (struct cnn_number){ 1.0, 1.0, 1.0 };
         }
     }
-    cnn_tally_add(&tallies[winner], 1.0, contested ? 1.0 : 0.0, delta, delta_bound, 1.0);
+    cnn_tally_multiply(&tallies[winner], share, delta, 1.0);
 }
 
 void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
@@ -121,9 +123,9 @@ void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double 
             for (int col = 0; col < layer->out.cols; col++, at++) {
                 int64_t window = window_at(layer, map, row, col);
                 if (layer->kind == CNN_MAXPOOL)
-                    maximum_backward(layer, window, in, delta.value[at], delta.bound[at], tallies);
+                    maximum_backward(layer, window, in, cnn_span_get(delta, at), tallies);
                 else
-                    mean_backward(layer, parameters, map, window, delta.value[at], delta.bound[at], tallies);
+                    mean_backward(layer, parameters, map, window, cnn_span_get(delta, at), tallies);
             }
 }
 
@@ -139,12 +141,10 @@ void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const doubl
                 int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
                 int64_t window = window_at(layer, map, (int)(i / layer->out.cols), (int)(i % layer->out.cols));
                 struct cnn_tally sum = window_sum(layer, window, cnn_span_at(in, image * cnn_shape_size(layer->in)));
-                cnn_tally_add(&gain, delta.value[at], delta.bound[at], sum.value, cnn_tally_bound(&sum),
-                              weights[image]);
+                cnn_tally_multiply(&gain, cnn_span_get(delta, at), cnn_tally_number(&sum), weights[image]);
                 gain.magnitude += fabs(delta.value[at]) * (sum.magnitude - fabs(sum.value));
             }
         gain.terms += window_area(layer);
-        gradient.value[layer->weight_at + map] = gain.value;
-        gradient.bound[layer->weight_at + map] = cnn_tally_bound(&gain);
+        cnn_span_set(gradient, layer->weight_at + map, cnn_tally_number(&gain));
     }
 }
