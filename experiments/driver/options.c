@@ -190,7 +190,6 @@ int options_parse(struct options *out, int argc, char **argv, struct cnn_error *
     *out = (struct options){ 0 };
     if (!make_room(out, argc))
         return cnn_error_set(error, CNN_OOM, "no memory for the command line");
-    optind = 1;
     opterr = 0;
     while (!status && (option = getopt_long(argc, argv, ":hVnq", long_options, NULL)) != -1)
         status = read_option(out, option, argv, error);
