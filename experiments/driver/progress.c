@@ -2,6 +2,7 @@
 /* The progress line. The time left is a forecast by work (FLOPs, the oracle's part of it, the budgets of the study)
  * that is corrected by the time that the points so far have really taken. */
 #include "experiments/driver/progress.h"
+#include "experiments/driver/backends.h"
 #include "experiments/driver/clock.h"
 #include "experiments/driver/verify.h"
 
@@ -98,8 +99,9 @@ void progress_open(struct progress *progress, const struct point *points, int co
     };
     for (int i = 0; progress->live && progress->cost && i < count; i++) {
         struct cnn_network *network = NULL;
-        struct cnn_error ignored; /* its row will say */
-        if (cnn_network_create(&network, &points[i].spec, &ignored) == CNN_OK)
+        struct cnn_error ignored; /* its row will say; what cannot run takes no time */
+        if (backend_find(points[i].backend, &ignored) &&
+            cnn_network_create(&network, &points[i].spec, &ignored) == CNN_OK)
             progress->cost[i] = progress_cost(&points[i], network);
         cnn_network_destroy(network);
         progress->cost_left += progress->cost[i];

@@ -29,8 +29,8 @@ struct result {
     char stop[24];                                                         /* "interval", "time", "samples" */
     double flops_useful, flops_executed;                                   /* per step */
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
-    int64_t plan_bytes, peak_bytes;                                        /* planned; peak resident set of the child */
-    double verified_error; /* largest |error| / bound that the gate saw; must be <= 1 */
+    int64_t plan_bytes, peak_bytes; /* planned; peak resident set of the child, gate included */
+    double verified_error;          /* largest |error| / bound that the gate saw; must be <= 1 */
     /* accuracy: median, quartiles and the rest above are of the training seconds of an epoch */
     int64_t train_images, test_images; /* of an epoch; -1 */
     int epochs;
