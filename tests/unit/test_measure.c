@@ -4,7 +4,6 @@
 #include "tests/unit/core.h"
 
 #include "experiments/driver/measure.h"
-#include "experiments/driver/verify.h"
 #include "tests/checker/oracle_backend.h"
 
 #include <math.h>
@@ -231,30 +230,6 @@ static void a_wrong_gradient_is_a_mismatch(void **state)
     assert_mismatch(POINT_CLASSIFY, PARAMETERS_MOVE, "parameters changed");
 }
 
-static void large_networks_get_less_of_the_oracle(void **state)
-{
-    (void)state;
-    struct cnn_network network = { .macs = 1000 };
-    struct verify_extent extent = verify_extent(&network, 128, true);
-    assert_true(extent.distinct == 8 && extent.gradient);
-    assert_int_equal(verify_extent(&network, 3, true).distinct, 3);
-    assert_false(verify_extent(&network, 128, false).gradient);
-    network.macs = 20000000; /* 8 images with gradients would take some seconds, 4 do not take many */
-    extent = verify_extent(&network, 128, true);
-    assert_true(extent.distinct >= 4 && extent.distinct < 8 && extent.gradient);
-    double last = 8;
-    for (network.macs = 1000; network.macs < INT64_MAX / 4; network.macs *= 2) {
-        extent = verify_extent(&network, 128, true);
-        double seconds = extent.distinct * verify_oracle_seconds(&network, extent.gradient);
-        assert_true(extent.distinct >= 1 && (extent.distinct == 1 || seconds <= 20));
-        assert_true(!extent.gradient || seconds <= 60);
-        if (extent.gradient)
-            assert_true(extent.distinct <= last); /* fewer images first, then no gradient */
-        last = extent.gradient ? extent.distinct : 8;
-    }
-    assert_true(!extent.gradient && extent.distinct == 1);
-}
-
 static void what_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -352,6 +327,15 @@ static void epochs_are_told_one_by_one(void **state)
     result_free(&result);
 }
 
+static void timed_steps_take_images_of_a_set_too(void **state)
+{
+    (void)state;
+    struct point point = digits_point();
+    point.phase = POINT_TRAIN;
+    struct result result = measure(&point, RIGHT);
+    assert_true(result.status == CNN_OK || result.status == CNN_UNSTABLE);
+}
+
 static void training_that_diverges_is_an_error(void **state)
 {
     (void)state;
@@ -379,11 +363,6 @@ static void data_that_is_not_there_or_does_not_fit_is_said(void **state)
     point.spec.channels = 2;
     result = measure(&point, RIGHT);
     assert_int_equal(result.status, CNN_INVALID);
-    point = digits_point(); /* timed steps on real images instead of noise */
-    point.phase = POINT_TRAIN;
-    result = measure(&point, RIGHT);
-    if (result.status != CNN_OK && result.status != CNN_UNSTABLE)
-        fail_msg("%s", result.reason);
 }
 
 int main(void)
@@ -393,12 +372,12 @@ int main(void)
         cmocka_unit_test(a_wrong_output_is_a_mismatch),
         cmocka_unit_test(a_wrong_label_or_sum_is_a_mismatch),
         cmocka_unit_test(a_wrong_gradient_is_a_mismatch),
-        cmocka_unit_test(large_networks_get_less_of_the_oracle),
         cmocka_unit_test(what_cannot_be_is_said),
         cmocka_unit_test(fewer_threads_than_asked_for_are_said),
         cmocka_unit_test(what_does_not_fit_is_oom_before_it_is_taken),
         cmocka_unit_test(training_that_diverges_while_timed_is_an_error),
         cmocka_unit_test(epochs_are_told_one_by_one),
+        cmocka_unit_test(timed_steps_take_images_of_a_set_too),
         cmocka_unit_test(training_that_diverges_is_an_error),
         cmocka_unit_test(data_that_is_not_there_or_does_not_fit_is_said),
     };

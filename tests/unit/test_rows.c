@@ -1,62 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows come back as they were written: every column, any text, nothing where there is no number. What a crash leaves at
- * the end is left out and said, another file's columns are refused, a full disk costs no row that was there. */
-#include "tests/unit/files.h"
+ * the end is left out and said, another file's columns are refused. */
+#include "tests/unit/row_material.h"
 
-#include "experiments/driver/durable.h"
-#include "experiments/driver/rows.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
-static const struct row_context context = { "quick", "a-machine", "0123456789ab-dirty", "2010-09-15T12:00:00Z" };
-
-static struct point a_point(void)
-{
-    struct point point = { .phase = POINT_TRAIN,
-                           .batch = 128,
-                           .copies = CNN_COPIES_ANSWER,
-                           .launch = CNN_LAUNCH_STREAM,
-                           .threads = 2,
-                           .series = "omp",
-                           .label = "CPU, \"2\" threads",
-                           .backend = "omp",
-                           .algorithm = "direct",
-                           .choices = { { CNN_OP_CONV_FORWARD, -1, "mine" }, { CNN_OP_FULL_FORWARD, 4, "naive" } },
-                           .choice_count = 2,
-                           .data = "normal",
-                           .rates = { 0.01f, 0.9f, 0 } };
-    struct cnn_error error;
-    assert_int_equal(cnn_builtin_spec(&point.spec, "lenet5", 32, &error), CNN_OK);
-    point.spec.width = 4;
-    point.spec.seed = UINT64_MAX;
-    return point;
-}
-
-static struct result a_result(void)
-{
-    struct result result;
-    result_init(&result);
-    result.status = CNN_OK;
-    result.threads = 2;
-    result.median = 1.25e-3;
-    result.low = 1.2e-3;
-    result.high = 1.3e-3;
-    result.flops_useful = 5e6;
-    result.samples = 3;
-    result.steps_per_sample = 4;
-    result.parameters_checksum = 0xabcdef;
-    result.sample = calloc(3, sizeof *result.sample);
-    assert_non_null(result.sample);
-    for (int i = 0; i < 3; i++)
-        result.sample[i] = 1.2e-3 + i * 1e-5;
-    snprintf(result.stop, sizeof result.stop, "interval");
-    return result;
-}
 
 static struct rows_writer *open_run(const char *root)
 {
@@ -75,17 +22,6 @@ static void append(struct rows_writer *writer, const struct point *point, const 
     if (rows_append(writer, &context, point, network, result, &error))
         fail_msg("%s", error.text);
     cnn_network_destroy(network);
-}
-
-static char *slurp(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char *text = calloc(1, 1 << 20);
-    assert_non_null(text);
-    assert_in_range(fread(text, 1, (1 << 20) - 1, file), 1, (1 << 20) - 2);
-    fclose(file);
-    return text;
 }
 
 static void every_name_is_given_once(void **state)
@@ -323,111 +259,6 @@ static void carriage_returns_and_a_mark_are_fine(void **state)
     result_free(&result);
 }
 
-static void a_full_device_is_said(void **state)
-{
-    (void)state;
-    struct cnn_error error = { CNN_OK, "" };
-    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-    assert_true(full >= 0);
-    assert_int_equal(durable_append(full, "rows.csv", "text\n", 5, &error), CNN_ERROR);
-    assert_non_null(strstr(error.text, strerror(ENOSPC)));
-    assert_non_null(strstr(error.text, "rows.csv"));
-    close(full);
-}
-
-/* A process whose files may not grow beyond a limit, as on a disk that fills up in the middle of a line: the row before
- * stays whole, the one that did not fit leaves nothing. Returns in the child only on success. */
-static void fill_up(const char *root)
-{
-    struct rows_writer *writer = NULL;
-    struct point point = a_point();
-    struct result result = a_result();
-    struct cnn_error error = { CNN_OK, "" };
-    struct rows rows;
-    char path[FILES_PATH * 2];
-    signal(SIGXFSZ, SIG_IGN);
-    if (rows_open(&writer, root, "a-machine", "full", &error))
-        _exit(2);
-    snprintf(path, sizeof path, "%s/rows.csv", rows_folder(writer));
-    if (rows_append(writer, &context, &point, NULL, &result, &error))
-        _exit(3);
-    struct stat whole, after;
-    if (stat(path, &whole))
-        _exit(4);
-    struct rlimit limit = { (rlim_t)whole.st_size + 100, (rlim_t)whole.st_size + 100 };
-    if (setrlimit(RLIMIT_FSIZE, &limit))
-        _exit(5);
-    if (rows_append(writer, &context, &point, NULL, &result, &error) != CNN_ERROR)
-        _exit(6);
-    if (!strstr(error.text, "rows.csv") || stat(path, &after) || after.st_size != whole.st_size)
-        _exit(7);
-    if (rows_read(&rows, path, &error) || rows.count != 1 || rows.torn)
-        _exit(8);
-    _exit(0);
-}
-
-static void a_disk_that_fills_up_costs_no_row(void **state)
-{
-    int status;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        fill_up(*state);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-/* As nobody, whom a folder's permissions bind also where the tests run as root. */
-static void try_read_only(const char *path)
-{
-    struct rows_writer *writer = NULL;
-    struct cnn_error error = { CNN_OK, "" };
-    if (geteuid() == 0 && setuid(65534))
-        _exit(2);
-    if (rows_open(&writer, path, "a-machine", "quick", &error) != CNN_ERROR || writer)
-        _exit(3);
-    _exit(strstr(error.text, path) && strstr(error.text, strerror(EACCES)) && strstr(error.text, "--out") ? 0 : 4);
-}
-
-static void a_place_that_cannot_be_written_is_said_at_once(void **state)
-{
-    struct rows_writer *writer = NULL;
-    struct cnn_error error = { CNN_OK, "" };
-    char path[FILES_PATH];
-    int status;
-    files_path(path, *state, "a-file");
-    files_write(path, "x", 1);
-    assert_int_equal(rows_open(&writer, path, "a-machine", "quick", &error), CNN_ERROR);
-    assert_non_null(strstr(error.text, path));
-    assert_null(writer);
-    files_path(path, *state, "read-only");
-    assert_int_equal(mkdir(path, 0555), 0);
-    assert_int_equal(chmod(*state, 0711), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        try_read_only(path);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-static void a_replaced_file_is_whole(void **state)
-{
-    struct cnn_error error = { CNN_OK, "" };
-    char path[FILES_PATH], missing[FILES_PATH];
-    files_path(path, *state, "machine.json");
-    files_path(missing, *state, "no/such/folder/x");
-    assert_int_equal(durable_replace(path, "first, longer", 13, &error), CNN_OK);
-    assert_int_equal(durable_replace(path, "second", 6, &error), CNN_OK);
-    char *text = slurp(path);
-    assert_string_equal(text, "second");
-    free(text);
-    assert_int_equal(durable_replace(missing, "x", 1, &error), CNN_ERROR);
-    assert_non_null(strstr(error.text, missing));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,10 +270,6 @@ int main(void)
         cmocka_unit_test(a_torn_line_is_left_out_and_said),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(carriage_returns_and_a_mark_are_fine),
-        cmocka_unit_test(a_full_device_is_said),
-        cmocka_unit_test(a_disk_that_fills_up_costs_no_row),
-        cmocka_unit_test(a_place_that_cannot_be_written_is_said_at_once),
-        cmocka_unit_test(a_replaced_file_is_whole),
     };
     return cmocka_run_group_tests(tests, files_folder_make, files_folder_remove);
 }

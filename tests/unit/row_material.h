@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* A point, its result and a run to write them to: what the tests of rows share. */
+#ifndef TESTS_UNIT_ROW_MATERIAL_H
+#define TESTS_UNIT_ROW_MATERIAL_H
+
+#include "tests/unit/files.h"
+
+#include "experiments/driver/rows.h"
+
+static const struct row_context context = { "quick", "a-machine", "0123456789ab-dirty", "2010-09-15T12:00:00Z" };
+
+static inline struct point a_point(void)
+{
+    struct point point = { .phase = POINT_TRAIN,
+                           .batch = 128,
+                           .copies = CNN_COPIES_ANSWER,
+                           .launch = CNN_LAUNCH_STREAM,
+                           .threads = 2,
+                           .series = "omp",
+                           .label = "CPU, \"2\" threads",
+                           .backend = "omp",
+                           .algorithm = "direct",
+                           .choices = { { CNN_OP_CONV_FORWARD, -1, "mine" }, { CNN_OP_FULL_FORWARD, 4, "naive" } },
+                           .choice_count = 2,
+                           .data = "normal",
+                           .rates = { 0.01f, 0.9f, 0 } };
+    struct cnn_error error;
+    assert_int_equal(cnn_builtin_spec(&point.spec, "lenet5", 32, &error), CNN_OK);
+    point.spec.width = 4;
+    point.spec.seed = UINT64_MAX;
+    return point;
+}
+
+static inline struct result a_result(void)
+{
+    struct result result;
+    result_init(&result);
+    result.status = CNN_OK;
+    result.threads = 2;
+    result.median = 1.25e-3;
+    result.low = 1.2e-3;
+    result.high = 1.3e-3;
+    result.flops_useful = 5e6;
+    result.samples = 3;
+    result.steps_per_sample = 4;
+    result.parameters_checksum = 0xabcdef;
+    result.sample = calloc(3, sizeof *result.sample);
+    assert_non_null(result.sample);
+    for (int i = 0; i < 3; i++)
+        result.sample[i] = 1.2e-3 + i * 1e-5;
+    snprintf(result.stop, sizeof result.stop, "interval");
+    return result;
+}
+
+static inline char *slurp(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    assert_in_range(fread(text, 1, (1 << 20) - 1, file), 1, (1 << 20) - 2);
+    fclose(file);
+    return text;
+}
+
+#endif
