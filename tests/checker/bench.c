@@ -4,7 +4,7 @@
  * kernel; what is published comes from the driver. */
 #include "lib/parameters.h"
 #include "lib/random.h"
-#include "tests/checker/check.h"
+#include "tests/checker/targets.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -139,8 +139,9 @@ static int bench_shape(const struct check_target *target, const struct shape *sh
 int check_bench(const struct check_target *target)
 {
     int failed = 0;
-    printf("%s %s %s, %d threads\n", target->backend->name, target->algorithm, target->isa ? target->isa : "",
-           target->threads);
+    char name[128];
+    check_target_name(target, name, sizeof name);
+    printf("%s\n", name);
     printf("%-42s %5s %12s %8s %12s %8s\n", "layer, and 2 outputs", "batch", "forward ns", "GFLOP/s", "train ns",
            "GFLOP/s");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

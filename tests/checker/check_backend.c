@@ -1,37 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* The backend checker's command line. Exit codes: 0 all right, 1 something is wrong, 2 bad usage, 77 nothing could run.
  */
-#include "experiments/driver/backends.h"
-#include "tests/checker/check.h"
+#include "tests/checker/targets.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define TARGETS_MAX 256
-#define DEVICES_MAX 16
-#define ISAS_MAX 8
 #define DEFAULT_CASES 100
 
 struct settings {
     uint64_t seed;
     int cases;
-    const char *backend, *algorithm, *isa, *only; /* NULL: all; `only`: a case's index or text */
+    struct check_filter filter;
+    const char *only; /* a case's index or text; NULL: all */
     bool bench, self_test, verbose;
 };
 
-/* Everything that can run here: a device for each backend and number of threads, a target for each algorithm and isa.
- */
-struct room {
-    struct cnn_device *devices[DEVICES_MAX];
-    const struct cnn_backend *owners[DEVICES_MAX];
-    struct cnn_device_info info[DEVICES_MAX];
-    char isas[DEVICES_MAX][ISAS_MAX][16];
-    struct check_target targets[TARGETS_MAX];
-    int supported[TARGETS_MAX], failed[TARGETS_MAX]; /* cases that ran, that went wrong */
-    int device_count, target_count;
-};
+/* Of each target: cases that ran, that went wrong. */
+static int supported[TARGETS_MAX], failed[TARGETS_MAX];
 
 static const char usage[] =
     "usage: check_backend [options]\n"
@@ -70,9 +58,9 @@ static bool parse(int count, char **words, struct settings *settings)
             settings->cases = (int)number;
             continue;
         }
-        const char **word = letter == 'b'   ? &settings->backend
-                            : letter == 'a' ? &settings->algorithm
-                            : letter == 'i' ? &settings->isa
+        const char **word = letter == 'b'   ? &settings->filter.backend
+                            : letter == 'a' ? &settings->filter.algorithm
+                            : letter == 'i' ? &settings->filter.isa
                             : letter == 'c' ? &settings->only
                                             : NULL;
         bool *flag = letter == 't' ? &settings->bench : letter == 'f' ? &settings->self_test : NULL;
@@ -88,105 +76,14 @@ static bool parse(int count, char **words, struct settings *settings)
     return optind == count;
 }
 
-/* Whether a list of names apart by commas has this one; NULL has all. */
-static bool wanted(const char *filter, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = filter; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, name, length) && (at[length] == ',' || !at[length]))
-            return true;
-    return !filter;
-}
-
-/* Says what of the backends that were asked for is not in this build; false where one does not exist at all. */
-static bool backends_exist(const char *filter)
-{
-    bool exist = true;
-    char copy[256], *rest = copy, *name;
-    snprintf(copy, sizeof copy, "%s", filter ? filter : "");
-    while ((name = strtok_r(rest, ",", &rest))) {
-        struct cnn_error error = { 0 };
-        if (backend_find(name, &error))
-            continue;
-        printf("%s\n", error.text);
-        exist = exist && error.status == CNN_UNAVAILABLE;
-    }
-    return exist;
-}
-
-static void add_targets(struct room *room, int device, const struct settings *settings, int threads)
-{
-    const struct cnn_backend *backend = room->owners[device];
-    const char *const *algorithm;
-    char *words = room->info[device].isas, *word;
-    int isa_count = 0;
-    while (isa_count < ISAS_MAX && (word = strtok_r(words, " ", &words)))
-        if (wanted(settings->isa, word))
-            snprintf(room->isas[device][isa_count++], sizeof room->isas[device][0], "%s", word);
-    bool has_isas = room->info[device].isas[0] != '\0';
-    for (algorithm = backend->algorithms(); *algorithm; algorithm++)
-        for (int i = 0; wanted(settings->algorithm, *algorithm) && i < (has_isas ? isa_count : 1); i++) {
-            if (room->target_count == TARGETS_MAX)
-                return;
-            bool cpu = !strcmp(backend->name, "cpu") || !strcmp(backend->name, "omp");
-            room->targets[room->target_count++] = (struct check_target){ .backend = backend,
-                                                                         .device = room->devices[device],
-                                                                         .group = cpu ? "cpu and omp" : backend->name,
-                                                                         .algorithm = *algorithm,
-                                                                         .isa = has_isas ? room->isas[device][i] : NULL,
-                                                                         .threads = threads };
-        }
-}
-
-/* Returns false where the device is there but wrong; an unavailable one is left out aloud. */
-static bool add_device(struct room *room, const struct cnn_backend *backend, const struct settings *settings,
-                       int threads)
-{
-    struct cnn_device_options options = { .threads = threads };
-    struct cnn_error error = { 0 };
-    int at = room->device_count;
-    int status = backend->open(&room->devices[at], &options, &error);
-    if (status == CNN_UNAVAILABLE) {
-        printf("%s is left out: %s\n", backend->name, error.text);
-        return true;
-    }
-    if (status || backend->describe(room->devices[at], &room->info[at], &error)) {
-        printf("%s: %s\n", backend->name, error.text);
-        return false;
-    }
-    room->owners[at] = backend;
-    room->device_count++;
-    add_targets(room, at, settings, threads);
-    return true;
-}
-
-static bool open_room(struct room *room, const struct settings *settings)
-{
-    bool right = true;
-    for (const struct cnn_backend *const *backend = backends(); *backend; backend++) {
-        bool omp = !strcmp((*backend)->name, "omp");
-        if (!wanted(settings->backend, (*backend)->name))
-            continue;
-        for (int threads = omp ? 1 : 0; threads <= (omp ? CHECK_THREADS_MAX : 0); threads++)
-            right = add_device(room, *backend, settings, threads) && right;
-    }
-    return right;
-}
-
-static void close_room(struct room *room)
-{
-    for (int i = 0; i < room->device_count; i++)
-        room->owners[i]->close(room->devices[i]);
-}
-
 static void print_failure(const struct settings *settings, const struct check_target *target, int index,
                           const struct check_case *c, const struct check_report *report)
 {
-    char text[CHECK_TEXT];
+    char text[CHECK_TEXT], name[128];
     check_case_format(c, text);
-    printf("FAILED %s %s %s, %d threads, case %d of seed %llu\n  %s\n  %s\n", target->backend->name, target->algorithm,
-           target->isa ? target->isa : "", target->threads, index, (unsigned long long)settings->seed, report->text,
-           text);
+    check_target_name(target, name, sizeof name);
+    printf("FAILED %s, case %d of seed %llu\n  %s\n  %s\n", name, index, (unsigned long long)settings->seed,
+           report->text, text);
     printf("  again: check_backend --backend %s --algorithm %s%s%s", target->backend->name, target->algorithm,
            target->isa ? " --isa " : "", target->isa ? target->isa : "");
     if (index >= 0)
@@ -196,7 +93,7 @@ static void print_failure(const struct settings *settings, const struct check_ta
 }
 
 /* All targets on one case; returns the number of failures. */
-static int run_on_all(struct room *room, const struct settings *settings, int index, const struct check_case *c,
+static int run_on_all(struct check_room *room, const struct settings *settings, int index, const struct check_case *c,
                       struct check_report *total)
 {
     struct check_material *material;
@@ -209,14 +106,14 @@ static int run_on_all(struct room *room, const struct settings *settings, int in
     for (int i = 0; i < room->target_count; i++) {
         struct check_report report = { 0 };
         enum check_verdict verdict = check_run(&room->targets[i], material, &report);
-        room->supported[i] += verdict != CHECK_UNSUPPORTED;
+        supported[i] += verdict != CHECK_UNSUPPORTED;
         total->values += report.values;
         if (report.worst > total->worst) {
             total->worst = report.worst;
             snprintf(total->worst_what, sizeof total->worst_what, "%s", report.worst_what);
         }
         if (verdict == CHECK_FAILED) {
-            if (room->failed[i]++ == 0 || settings->verbose)
+            if (failed[i]++ == 0 || settings->verbose)
                 print_failure(settings, &room->targets[i], index, c, &report);
             failures++;
         }
@@ -231,7 +128,7 @@ static int run_on_all(struct room *room, const struct settings *settings, int in
 }
 
 /* --case: an index draws, anything else is parsed. */
-static int run_one(struct room *room, const struct settings *settings, struct check_report *total)
+static int run_one(struct check_room *room, const struct settings *settings, struct check_report *total)
 {
     struct check_case c;
     uint64_t index;
@@ -242,7 +139,7 @@ static int run_one(struct room *room, const struct settings *settings, struct ch
     return check_case_parse(settings->only, &c) ? run_on_all(room, settings, -1, &c, total) : 1;
 }
 
-static int run_contracts(struct room *room)
+static int run_contracts(struct check_room *room)
 {
     int broken = 0;
     for (int i = 0; i < room->target_count; i++)
@@ -252,7 +149,7 @@ static int run_contracts(struct room *room)
     return broken;
 }
 
-static int check_all(struct room *room, const struct settings *settings)
+static int check_all(struct check_room *room, const struct settings *settings)
 {
     struct check_report total = { 0 };
     int failures = run_contracts(room), cases = settings->only ? 1 : settings->cases;
@@ -264,10 +161,10 @@ static int check_all(struct room *room, const struct settings *settings)
         failures += run_on_all(room, settings, index, &c, &total);
     }
     for (int i = 0; i < room->target_count; i++) {
-        const struct check_target *target = &room->targets[i];
-        printf("%s %s %s, %d threads: ran %d of %d cases, %d wrong\n", target->backend->name, target->algorithm,
-               target->isa ? target->isa : "", target->threads, room->supported[i], cases, room->failed[i]);
-        failures += !settings->only && room->supported[i] == 0;
+        char name[128];
+        check_target_name(&room->targets[i], name, sizeof name);
+        printf("%s: ran %d of %d cases, %d wrong\n", name, supported[i], cases, failed[i]);
+        failures += !settings->only && supported[i] == 0;
     }
     printf("%lld values compared, largest error %.3f of its bound (%s), %d failures\n", (long long)total.values,
            total.worst, total.worst_what, failures);
@@ -277,7 +174,7 @@ static int check_all(struct room *room, const struct settings *settings)
 int main(int count, char **words)
 {
     struct settings settings;
-    static struct room room;
+    static struct check_room room;
     int failures = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!parse(count, words, &settings)) {
@@ -287,19 +184,12 @@ int main(int count, char **words)
     printf("seed %llu\n", (unsigned long long)settings.seed);
     if (settings.self_test)
         return check_self_test(settings.seed) ? 1 : 0;
-    if (!backends_exist(settings.backend))
-        return 2;
-    bool right = open_room(&room, &settings);
-    if (right && room.target_count == 0) {
-        printf("nothing to check here: no backend, algorithm and instruction set that was asked for can run\n");
-        close_room(&room);
-        return 77;
-    }
-    if (settings.bench)
+    int status = check_room_open(&room, &settings.filter);
+    if (status == 0 && settings.bench)
         for (int i = 0; i < room.target_count; i++)
             failures += check_bench(&room.targets[i]);
-    else
+    else if (status == 0)
         failures = check_all(&room, &settings);
-    close_room(&room);
-    return failures || !right ? 1 : 0;
+    check_room_close(&room);
+    return status ? status : failures != 0;
 }
