@@ -35,7 +35,7 @@ complain 'a path of one machine' \
     "$(grep -nIHE '(^|[^A-Za-z0-9_.})/-])/(work|root|home/[a-z]|Users/[A-Za-z]|mnt|media)/' $all | cut -c 1-160)"
 
 # Only these hosts may be named: licences, formats, papers, and where sources of methods are.
-hosts='www\.w3\.org|spdx\.org|keepachangelog\.com|semver\.org|citation-file-format\.github\.io|doi\.org|mesonbuild\.com|example\.org|github\.com/dstrigl/cnnplus'
+hosts='www\.w3\.org|spdx\.org|keepachangelog\.com|semver\.org|citation-file-format\.github\.io|doi\.org|mesonbuild\.com|yann\.lecun\.com|git-lfs|example\.org|github\.com/dstrigl/cnnplus'
 # shellcheck disable=SC2086
 complain 'a host that is not on the list of tests/check_text.sh' \
     "$(grep -nIHoE 'https?://[A-Za-z0-9./_-]+' $all | grep -vE "https?://($hosts)")"
