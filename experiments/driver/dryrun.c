@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,12 +217,12 @@ static void print_end(FILE *out, const struct view *view, int count, int columns
     fputc('\n', out);
     for (int i = 0; i < view->note_count; i++)
         text_wrap(out, view->note[i], columns, 0);
-    progress_duration(view->seconds, duration, sizeof duration);
-    snprintf(
-        text, sizeof text,
-        "%d points, %d would run, in about %s. The time is an estimate: FLOPs at an assumed rate, the oracle's part, "
-        "and the time limits of the study; nothing was measured.",
-        count, view->runs, duration);
+    progress_duration(fmax(view->seconds, 1), duration, sizeof duration);
+    snprintf(text, sizeof text,
+             "%d point%s, of which %d would run, in about %s. The time is an estimate: FLOPs at an assumed rate, the "
+             "oracle's "
+             "part, and the time limits of the study; nothing was measured.",
+             count, count == 1 ? "" : "s", view->runs, duration);
     text_wrap(out, text, columns, 0);
 }
 

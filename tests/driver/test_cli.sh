@@ -75,11 +75,11 @@ run --dry-run --format csv sizes.cfg sizes.cfg
 [ "$(printf '%s\n' "$out" | grep -c '^study,')" -eq 1 ] || fail 'two studies share one header'
 run --dry-run --format json --filter 'series=cpu width=2 image=40' sizes.cfg
 [ "$(lines)" -eq 1 ] || fail 'one point as JSON' "$out"
-says '"parameters":239482' 'JSON of a dry run'
+says '"parameters":220282' 'JSON of a dry run'
 run --dry-run small.cfg
 expect 0 '--dry-run of a network that cannot exist'
 says 'invalid: lenet5, width 1, depth 1, image 8: ' 'the reason is told'
-run --dry-run --set image=36 small.cfg
+run --dry-run --set image=34 small.cfg
 says 'never reads the last row' 'cropped rows are named'
 [ ! -e results ] || fail '--dry-run makes no results'
 
@@ -133,7 +133,7 @@ tells 'range.cfg:2: ' 'a wrong study beside a right one'
 run small.cfg
 expect 0 'a point that cannot exist beside one that can'
 [ "$(printf '%s\n' "$out" | grep -c ',invalid,')" -eq 1 ] || fail 'its row says invalid' "$out"
-[ "$(printf '%s\n' "$out" | grep -c ',ok,')" -eq 1 ] || fail 'the other one ran' "$out"
+[ "$(printf '%s\n' "$out" | grep -cE ',(ok|unstable),')" -eq 1 ] || fail 'the other one ran' "$out"
 [ -d results ] || fail 'results are in results/'
 run --set image=8 small.cfg
 expect 1 'a study of which no point can exist'
