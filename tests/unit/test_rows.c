@@ -155,6 +155,9 @@ static void nothing_is_overwritten(void **state)
     assert_int_equal(rows_point_latest(third, &error), CNN_ERROR);
     assert_non_null(strstr(error.text, "latest"));
     assert_int_equal(rmdir(link), 0);
+    files_write(link, "x", 1); /* and so is a file */
+    assert_int_equal(rows_point_latest(third, &error), CNN_ERROR);
+    assert_int_equal(unlink(link), 0);
     rows_close(first, NULL);
     rows_close(second, NULL);
     rows_close(third, NULL);

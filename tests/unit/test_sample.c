@@ -168,6 +168,7 @@ static void seconds_are_those_of_a_step(void **state)
             sampled(&point, &result);
             /* no step can be faster; the fastest sample is hardly slower, even on a busy machine */
             assert_true(result.min >= 2e-4 && result.min < 3e-4);
+            assert_true(result.warmup_seconds >= point.warmup);
             assert_in_range(result.steps_per_sample, 5, 40);
             result_free(&result);
         }
