@@ -14,7 +14,7 @@
 
 static bool prepare(struct cpu_job *job, bool backward)
 {
-    job->plan = direct_plan_create(job, backward, TILE_MAPS, TILE_UNITS, TILE_WORK, VEC_WIDTH);
+    job->plan = direct_plan_create(job, backward, TILE_MAPS, TILE_UNITS, TILE_WORK, VEC_WIDTH, SOURCE_FLOATS);
     return job->plan != NULL;
 }
 
@@ -171,10 +171,15 @@ static void fill_span(struct direct_span *s, const struct cpu_job *job, const st
 }
 
 static void run_rows(const struct cpu_job *job, const struct ends *ends, const struct direct_phase *phase,
-                     const struct direct_map_tile *tile, int64_t block, int first_row, int end_row)
+                     const struct direct_map_tile *tile, int64_t block, int chunk, int first_row, int end_row)
 {
+    const struct direct_plan *plan = job->plan;
     struct direct_span s;
     fill_span(&s, job, ends, phase, tile);
+    s.source_begin = (int)((int64_t)tile->sources * chunk / plan->chunks);
+    s.source_count = (int)((int64_t)tile->sources * (chunk + 1) / plan->chunks) - s.source_begin;
+    s.resume = chunk > 0;
+    s.suspend = chunk < plan->chunks - 1;
     for (int row = first_row; row < end_row; row++)
         for (int group = 0; group < direct_groups(job->lanes); group++) {
             int out_row = phase->row.out_first + row * phase->row.out_step;
@@ -192,24 +197,33 @@ static void run_rows(const struct cpu_job *job, const struct ends *ends, const s
 static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     const struct direct_plan *plan = job->plan;
-    return (int64_t)batch->blocks * plan->tiles * plan->row_tiles;
+    return (int64_t)batch->blocks * plan->tile_groups * plan->row_tiles;
 }
 
-/* Rows of the smaller phases follow those of the first: a tile is a share of each phase's rows. */
+/* A share of each phase's rows, for one tile of maps and one chunk of its sources. */
+static void run_part(const struct cpu_job *job, const struct ends *ends, const struct direct_map_tile *tile,
+                     int64_t block, int chunk, int part)
+{
+    const struct direct_plan *plan = job->plan;
+    for (int p = 0; p < plan->phases; p++) {
+        const struct direct_phase *phase = &plan->phase[p];
+        int rows = phase->row.outs;
+        if (phase->col.outs > 0)
+            run_rows(job, ends, phase, tile, block, chunk, (int)((int64_t)rows * part / plan->row_tiles),
+                     (int)((int64_t)rows * (part + 1) / plan->row_tiles));
+    }
+}
+
 static void run(const struct cpu_job *job, const struct ends *ends, int64_t begin, int64_t end)
 {
     const struct direct_plan *plan = job->plan;
     for (int64_t i = begin; i < end; i++) {
         int part = (int)(i % plan->row_tiles);
-        const struct direct_map_tile *tile = &plan->tile[i / plan->row_tiles % plan->tiles];
-        int64_t block = i / plan->row_tiles / plan->tiles;
-        for (int p = 0; p < plan->phases; p++) {
-            const struct direct_phase *phase = &plan->phase[p];
-            int rows = phase->row.outs;
-            if (phase->col.outs > 0)
-                run_rows(job, ends, phase, tile, block, (int)((int64_t)rows * part / plan->row_tiles),
-                         (int)((int64_t)rows * (part + 1) / plan->row_tiles));
-        }
+        int64_t group = i / plan->row_tiles % plan->tile_groups, block = i / plan->row_tiles / plan->tile_groups;
+        int64_t first = plan->tiles * group / plan->tile_groups, last = plan->tiles * (group + 1) / plan->tile_groups;
+        for (int chunk = 0; chunk < plan->chunks; chunk++)
+            for (int64_t tile = first; tile < last; tile++)
+                run_part(job, ends, &plan->tile[tile], block, chunk, part);
     }
 }
 

@@ -238,22 +238,40 @@ static void sweep_block(const struct sweep *s, int maps, int columns, vec *sums)
 }
 /* clang-format on */
 
-/* One block of one item: kernel rows first_row..+rows. sums: [row][column chunk][map][column]. */
-static void add_block(const struct cpu_job *job, struct sweep *s, const struct item *item, int64_t block, int group,
-                      int first_row, int rows, vec *sums)
+/* Output rows whose deltas stay in L1 while all kernel rows pass over them. */
+static int band_rows(const struct cnn_layer *layer, const struct sweep *s, int maps)
+{
+    int64_t row = (int64_t)maps * s->units * VEC_WIDTH, rows = GRADIENT_BAND_FLOATS / row;
+    return rows < 1 ? 1 : rows < layer->out.rows ? (int)rows : layer->out.rows;
+}
+
+/* One band of one block of one item: kernel rows first_row..+rows. sums: [row][column chunk][map][column]. */
+static void add_band(const struct cpu_job *job, struct sweep *s, const struct item *item, int64_t block, int group,
+                     int first_out, int first_row, int rows, vec *sums)
 {
     const struct cnn_layer *layer = job->layer;
     int chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
     for (int m = 0; m < item->maps; m++)
-        s->delta[m] = cpu_at(&job->dy, block, item->out_map[m], 0, 0) + group * VEC_WIDTH;
+        s->delta[m] = cpu_at(&job->dy, block, item->out_map[m], first_out, 0) + group * VEC_WIDTH;
     for (int row = first_row; row < first_row + rows; row++)
         for (int chunk = 0; chunk < chunks; chunk++) {
             int col = layer->kernel_cols * chunk / chunks, end = layer->kernel_cols * (chunk + 1) / chunks;
-            s->in = cpu_at(&job->x, block, item->in_map, row - layer->pad_before, col - layer->pad_before) +
+            s->in = cpu_at(&job->x, block, item->in_map, first_out * layer->stride + row - layer->pad_before,
+                           col - layer->pad_before) +
                     group * VEC_WIDTH;
             sweep_block(s, item->maps, end - col, sums);
             sums += item->maps * (end - col);
         }
+}
+
+static void add_block(const struct cpu_job *job, struct sweep *s, const struct item *item, int64_t block, int group,
+                      int first_row, int rows, vec *sums)
+{
+    int band = band_rows(job->layer, s, item->maps), outs = job->layer->out.rows;
+    for (int first = 0; first < outs; first += band) {
+        s->rows = outs - first < band ? outs - first : band;
+        add_band(job, s, item, block, group, first, first_row, rows, sums);
+    }
 }
 
 /* The sums of an item over lanes, into the gradients of its weights. */
@@ -281,7 +299,6 @@ static struct sweep sweep_of(const struct cpu_job *job)
                            .in_unit = (int64_t)job->lanes * per_unit * layer->stride,
                            .in_tap = job->lanes,
                            .in_gather = columns ? layer->stride : 1,
-                           .rows = layer->out.rows,
                            .units = units,
                            .valid = columns ? layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH };
 }

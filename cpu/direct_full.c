@@ -180,27 +180,45 @@ static void forward(const struct cpu_job *job, const struct cpu_batch *batch, in
     }
 }
 
-static void backward_tile(const struct cpu_job *job, const struct cpu_batch *batch, int64_t group, int64_t tile)
+/* Units first_unit..+units of the sums of one tile of inputs; the sums wait in dx between chunks of units. */
+static void backward_tile(const struct cpu_job *job, const struct cpu_batch *batch, int64_t group, int64_t first,
+                          int first_unit, int units)
 {
-    int64_t inputs = inputs_of(job->layer), first = tile * TILE_MAPS;
+    int64_t inputs = inputs_of(job->layer);
     int vectors = vectors_of_group(job, batch, group);
     int maps = inputs - first < TILE_MAPS ? (int)(inputs - first) : TILE_MAPS;
-    struct product p = { .terms = job->layer->out.maps,
-                         .weights = job->weights + first,
+    struct product p = { .terms = units,
+                         .weights = job->weights + first_unit * inputs + first,
                          .weight_unit = 1,
                          .weight_step = inputs,
                          .in_step = job->dy.map };
     for (int v = 0; v < vectors; v++)
-        p.in[v] = vector_at(job, &job->dy, group * TILE_UNITS + v);
+        p.in[v] = vector_at(job, &job->dy, group * TILE_UNITS + v) + first_unit * job->dy.map;
     vec sums[MAPS_MAX * VECTORS_MAX];
     product_sum(&p, maps, vectors, sums);
+    bool last = first_unit + units == job->layer->out.maps;
     for (int m = 0; m < maps; m++) {
         int64_t to = input_at(&job->dx, first + m), from = input_at(&job->x, first + m);
         for (int v = 0; v < vectors; v++) {
-            vec y = vec_load(vector_at(job, &job->x, group * TILE_UNITS + v) + from);
-            vec_store(vector_at(job, &job->dx, group * TILE_UNITS + v) + to,
-                      sums[m * vectors + v] * vec_slope(job->below, y));
+            float *dx = vector_at(job, &job->dx, group * TILE_UNITS + v) + to;
+            vec sum = first_unit ? sums[m * vectors + v] + vec_load(dx) : sums[m * vectors + v];
+            if (last)
+                sum *= vec_slope(job->below, vec_load(vector_at(job, &job->x, group * TILE_UNITS + v) + from));
+            vec_store(dx, sum);
         }
+    }
+}
+
+#define BACKWARD_TILES 16 /* of inputs, that go through a chunk of units one after the other */
+
+static void backward_tiles_of(const struct cpu_job *job, const struct cpu_batch *batch, int64_t group, int64_t part)
+{
+    int64_t inputs = inputs_of(job->layer), begin = part * BACKWARD_TILES * TILE_MAPS;
+    int64_t end = begin + BACKWARD_TILES * TILE_MAPS < inputs ? begin + BACKWARD_TILES * TILE_MAPS : inputs;
+    for (int unit = 0; unit < job->layer->out.maps; unit += BACKWARD_UNITS) {
+        int units = job->layer->out.maps - unit < BACKWARD_UNITS ? job->layer->out.maps - unit : BACKWARD_UNITS;
+        for (int64_t first = begin; first < end; first += TILE_MAPS)
+            backward_tile(job, batch, group, first, unit, units);
     }
 }
 
@@ -236,22 +254,24 @@ static void backward_rows(const struct cpu_job *job, int64_t block, int64_t chun
         dx[input_at(&job->dx, first + i)] = buffer[i];
 }
 
+static int64_t backward_parts(const struct cpu_job *job)
+{
+    return ceil_divide(inputs_of(job->layer), job->lanes == 1 ? CHUNK_VECTORS * VEC_WIDTH : BACKWARD_TILES * TILE_MAPS);
+}
+
 static int64_t backward_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
-    int64_t inputs = inputs_of(job->layer);
-    if (job->lanes == 1)
-        return batch->blocks * ceil_divide(inputs, CHUNK_VECTORS * VEC_WIDTH);
-    return vector_groups(job, batch) * ceil_divide(inputs, TILE_MAPS);
+    return (job->lanes == 1 ? batch->blocks : vector_groups(job, batch)) * backward_parts(job);
 }
 
 static void backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
-    int64_t tiles = ceil_divide(inputs_of(job->layer), job->lanes == 1 ? CHUNK_VECTORS * VEC_WIDTH : TILE_MAPS);
+    int64_t parts = backward_parts(job);
     for (int64_t i = begin; i < end; i++) {
         if (job->lanes == 1)
-            backward_rows(job, i / tiles, i % tiles);
+            backward_rows(job, i / parts, i % parts);
         else
-            backward_tile(job, batch, i / tiles, i % tiles);
+            backward_tiles_of(job, batch, i / parts, i % parts);
     }
 }
 

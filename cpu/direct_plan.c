@@ -202,8 +202,33 @@ static void cut_rows(struct direct_plan *plan, int lanes, int64_t pairs, int64_t
     plan->row_tiles = rows > 0 ? (int)((phase->row.outs + rows - 1) / rows) : 1;
 }
 
+#define CHUNKED_TILES 32 /* of a full batch, so that threads have enough of them */
+#define CHUNKED_ROWS 4   /* fewer rows would read their neighbours' inputs too often */
+
+/* Where the sources of a block are larger than `source_floats`, a tile of work is a band of rows whose sources fit, and
+ * many map tiles go over it one after the other; where CHUNKED_ROWS rows are still too large, the maps of the sources
+ * pass by in chunks as well. */
+static void cut_sources(struct direct_plan *plan, const struct cpu_job *job, bool backward, int64_t source_floats)
+{
+    const struct cpu_tensor *in = backward ? &job->dy : &job->x;
+    const struct direct_axis *rows_of = &plan->phase[0].row;
+    int64_t row = (int64_t)in->maps * in->cols * in->lanes, more = rows_of->taps - 1;
+    plan->chunks = 1;
+    plan->tile_groups = plan->tiles;
+    if (job->layer->first || row * in->rows <= source_floats || job->lanes == 1 || plan->phases > 1)
+        return;
+    int64_t rows = source_floats / row - more, most = rows_of->outs;
+    rows = rows < CHUNKED_ROWS ? CHUNKED_ROWS : rows;
+    rows = rows < most ? rows : most;
+    int64_t chunks = (row * (rows + more) + source_floats - 1) / source_floats;
+    plan->chunks = (int)(chunks < in->maps ? chunks : in->maps);
+    plan->row_tiles = (int)((most + rows - 1) / rows);
+    int64_t bands = (int64_t)plan->row_tiles * job->max_blocks, groups = (CHUNKED_TILES + bands - 1) / bands;
+    plan->tile_groups = (int)(groups < plan->tiles ? groups : plan->tiles);
+}
+
 struct direct_plan *direct_plan_create(struct cpu_job *job, bool backward, int tile_maps, int tile_units,
-                                       int64_t tile_work, int width)
+                                       int64_t tile_work, int width, int64_t source_floats)
 {
     const struct cnn_layer *layer = job->layer;
     struct view v;
@@ -224,6 +249,7 @@ struct direct_plan *direct_plan_create(struct cpu_job *job, bool backward, int t
         fill_phases(plan, layer, backward, pairs, job);
         fill_tiles(plan, &v);
         cut_rows(plan, job->lanes, pairs / tiles, tile_work, width);
+        cut_sources(plan, job, backward, source_floats);
     }
     free(v.kernel);
     return plan;

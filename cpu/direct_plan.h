@@ -30,6 +30,9 @@ struct direct_map_tile {
 
 struct direct_plan {
     int phases, tiles, row_tiles;
+    int chunks; /* the sources of a tile pass by in so many parts, each small enough for L2; 1 with a connection table
+                 */
+    int tile_groups; /* neighbouring tiles of maps that share a chunk while it is in L2 */
     struct direct_phase *phase;
     struct direct_map_tile *tile;
     int32_t *sources; /* ascending, tile by tile */
@@ -40,6 +43,6 @@ struct direct_plan {
 /* `tile_maps`: the most maps of a tile. NULL without memory; one piece, free() it. Sets job->packed_size and
  * executed_macs. */
 struct direct_plan *direct_plan_create(struct cpu_job *job, bool backward, int tile_maps, int tile_units,
-                                       int64_t tile_work, int width);
+                                       int64_t tile_work, int width, int64_t source_floats);
 
 #endif

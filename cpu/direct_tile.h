@@ -21,10 +21,11 @@ struct direct_span {
         in_cols;   /* image mode: input column of unit 0's first tap, from unit to unit, and columns there */
     int in_gather; /* column mode: distance of neighbouring outputs' inputs; 1: a plain load */
     const int32_t *sources;
-    int source_count;
-    int tap_rows, tap_cols; /* of the kernel */
-    int row_begin, row_end; /* tap rows that meet the input; the others would read its halo */
-    const float *weights;   /* [source][tap row][tap col][map] */
+    int source_begin, source_count; /* the chunk of sources that passes by */
+    bool resume, suspend;           /* begin with the sums in `out`; leave sums there, for the next chunk */
+    int tap_rows, tap_cols;         /* of the kernel */
+    int row_begin, row_end;         /* tap rows that meet the input; the others would read its halo */
+    const float *weights;           /* [source][tap row][tap col][map] */
     float *out;
     int64_t out_map, out_unit;
     int out_scatter;    /* column mode: distance of neighbouring outputs; 1: a plain store */
@@ -55,7 +56,9 @@ CPU_INLINE void direct_finish(const struct direct_span *s, enum cnn_activation a
         for (int u = 0; u < units; u++) {
             int valid = u == units - 1 ? last_valid : VEC_WIDTH;
             vec v = sums[m * units + u];
-            if (s->bias) {
+            if (s->suspend) {
+                /* sums only */
+            } else if (s->bias) {
                 v = vec_activate(activation, v + vec_set(s->bias[m]));
             } else if (s->below) {
                 const float *y = s->below + m * s->below_map + (first_unit + u) * s->below_unit;
@@ -77,9 +80,9 @@ CPU_INLINE void direct_tile(const struct direct_span *s, const int maps, const i
     for (int m = 0; m < maps; m++)
 #pragma GCC unroll 8
         for (int u = 0; u < units; u++)
-            acc[m][u] = vec_set(0);
+            acc[m][u] = s->resume ? vec_load(s->out + m * s->out_map + (first_unit + u) * s->out_unit) : vec_set(0);
     const float *first = s->in + first_unit * s->in_unit + col_begin * s->in_tap;
-    for (int k = 0; k < s->source_count; k++)
+    for (int k = s->source_begin; k < s->source_begin + s->source_count; k++)
         for (int row = s->row_begin; row < s->row_end; row++) {
             const float *in = first + s->sources[k] * s->in_map + row * s->in_row;
             const float *weight = s->weights + (((int64_t)k * s->tap_rows + row) * s->tap_cols + col_begin) * maps;

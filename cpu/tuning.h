@@ -20,12 +20,18 @@
 /* Vector multiply-adds that make a tile worth dealing to a thread (about 10 us). */
 #define TILE_WORK 32768
 
-/* Partial weight gradients are kept per slot of blocks until a layer has this many tiles, and while they fit in L2. */
+/* Weight gradients: a layer has at least this many tiles where its partial gradients fit in L2, one for each slot of
+ * blocks. */
 #define GRADIENT_TILES 64
 #define GRADIENT_SLOT_FLOATS 65536
 
-/* A step with fewer multiply-adds than this per thread runs on one thread: a barrier costs about 1 us, and a network's
- * step has about 20 of them. */
-#define STEP_MACS_PER_THREAD 1000000
+/* Deltas of a band of rows: half of a 32 KiB L1. */
+#define GRADIENT_BAND_FLOATS 4096
+
+/* Inputs of a convolution that pass by while sums wait: half of a 1 MiB L2 (two threads may share one of 2 MiB). */
+#define SOURCE_FLOATS 131072
+
+/* Units of a fully connected layer whose weights' cache lines stay in L1 from one tile of inputs to the next. */
+#define BACKWARD_UNITS 256
 
 #endif

@@ -54,7 +54,7 @@ CPU_INLINE vec vec_tanh(vec x)
     p = p * r;
     vec scale = vec_from_bits(vec_shift_left(vec_bits(shifted), 23) + 0x3f800000); /* 2^n */
     vec e = scale * p + (scale - vec_set(1.0f));
-    return vec_from_bits(vec_bits(e / (e + vec_set(2.0f))) | sign);
+    return vec_from_bits(vec_bits(vec_divide(e, e + vec_set(2.0f))) | sign);
 }
 
 CPU_INLINE vec vec_activate(enum cnn_activation kind, vec x)
@@ -65,7 +65,7 @@ CPU_INLINE vec vec_activate(enum cnn_activation kind, vec x)
     case CNN_LECUN_TANH:
         return vec_set(1.7159f) * vec_tanh(vec_set(2.0f / 3.0f) * x);
     case CNN_LOGISTIC:
-        return vec_set(1.0f) / (vec_set(1.0f) + vec_exp(-x));
+        return vec_divide(vec_set(1.0f), vec_set(1.0f) + vec_exp(-x));
     case CNN_RELU:
         return vec_select_less(x, vec_set(0), vec_set(0), x); /* NaN passes */
     default:
