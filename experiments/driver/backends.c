@@ -10,11 +10,7 @@
 #define BACKEND_COUNT 3
 
 static const struct backend_entry entries[BACKEND_COUNT + 1] = {
-    { .name = "cpu",
-      .label = "CPU, 1 thread",
-      .backend = BUILT_CPU,
-      .missing = "this build has no CPU kernels: build again with the cpu folder",
-      .isa = true },
+    { .name = "cpu", .label = "CPU, 1 thread", .backend = &cnn_cpu_backend, .isa = true },
     { .name = "omp",
       .label = "CPU, N threads",
       .backend = BUILT_OMP,
@@ -24,9 +20,9 @@ static const struct backend_entry entries[BACKEND_COUNT + 1] = {
       .isa = true },
     { .name = "cuda",
       .label = "GPU",
-      .backend = NULL,
-      .missing = "this build has no CUDA backend: run the series of cpu and omp, or build a version of convscale that "
-                 "has kernels for a GPU",
+      .backend = BUILT_CUDA,
+      .missing = "this build has no CUDA backend: install the CUDA toolkit (nvcc, cudart, cuBLAS) and build again with "
+                 "-Dcuda=enabled, or run the series of cpu and omp",
       .launch = true },
     { .name = NULL },
 };
