@@ -53,7 +53,7 @@ struct chart_range chart_range_y(const struct chart_plot *plot, const struct cha
     if (!log && low >= 0)
         range.low = 0;
     if (marks && log) /* room for the words at the axis */
-        range.low /= pow(high / low, 0.1);
+        range.low /= pow(high / low, 0.2);
     return range;
 }
 

@@ -92,8 +92,11 @@ static void print_x_ticks(FILE *out, const struct chart_plot *plot, const double
     fputs("set xtics (", out);
     if (strcmp(plot->xname, "seconds") == 0) {
         int made = chart_ticks(range, ticks);
-        for (int i = 0; i < made; i++)
-            fprintf(out, "%s%.9g", i ? ", " : "", ticks[i]);
+        for (int i = 0; i < made; i++) {
+            char text[CHART_WORD];
+            snprintf(text, sizeof text, "%g", ticks[i]);
+            print_tick(out, i == 0, text, ticks[i]);
+        }
     } else {
         int step = (count + CHART_TICKS_MAX - 1) / CHART_TICKS_MAX;
         for (int i = 0; i < count; i += step) {

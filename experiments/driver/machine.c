@@ -283,6 +283,7 @@ static void add_build(cJSON *record)
 #endif
 }
 
+/* Variables that steer a run. Where folders lie is the user's own affair and changes no number. */
 static void add_environment(cJSON *record, const struct machine_run *run)
 {
     static const char *const prefixes[] = { "OMP_",    "GOMP_",      "KMP_", "OPENBLAS_", "CUDA_",
@@ -293,8 +294,8 @@ static void add_environment(cJSON *record, const struct machine_run *run)
         size_t length = strcspn(*entry, "=");
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), *entry);
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-            if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-                add_text(list, name, (*entry)[length] ? *entry + length + 1 : "");
+            if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0 && (*entry)[length] && (*entry)[length + 1] != '/')
+                add_text(list, name, *entry + length + 1);
     }
     cJSON *children = cJSON_AddArrayToObject(record, "environment_of_points");
     for (const char *const *entry = run->environment; entry && *entry; entry++)
@@ -310,8 +311,10 @@ static void add_run(cJSON *record, const struct machine_run *run)
     snprintf(seed, sizeof seed, "%" PRIu64, run->seed);
     add_text(item, "seed", seed);
     cJSON *command = cJSON_AddArrayToObject(item, "command");
-    for (int i = 0; i < run->argc; i++)
-        cJSON_AddItemToArray(command, cJSON_CreateString(run->argv[i]));
+    for (int i = 0; i < run->argc; i++) {
+        const char *name = i == 0 ? strrchr(run->argv[i], '/') : NULL;
+        cJSON_AddItemToArray(command, cJSON_CreateString(name ? name + 1 : run->argv[i]));
+    }
     add_text(item, "started", run->started);
     add_text(item, "ended", run->ended);
     add_count(item, "points", run->points);
