@@ -45,8 +45,9 @@ void check_case_format(const struct check_case *c, char text[CHECK_TEXT])
     put(&writer, "seed %llu channels %d image %d classes %d loss %s input-gradient %d",
         (unsigned long long)c->spec.seed, c->spec.channels, c->spec.image, c->spec.classes, cnn_loss_name(c->spec.loss),
         c->spec.input_gradient);
-    put(&writer, " batch %d first %d second %d data %s rate %.9g momentum %.9g decay %.9g :", c->batch, c->counts[0],
-        c->counts[1], data_names[c->data], (double)c->rates.rate, (double)c->rates.momentum, (double)c->rates.decay);
+    put(&writer, " batch %d first %d second %d data %s copies %s mix %d rate %.9g momentum %.9g decay %.9g :", c->batch,
+        c->counts[0], c->counts[1], data_names[c->data], cnn_copies_name(c->copies), c->mix, (double)c->rates.rate,
+        (double)c->rates.momentum, (double)c->rates.decay);
     for (int i = 0; i < c->spec.layer_count; i++) {
         put(&writer, i ? " ; " : " ");
         put_layer(&writer, &c->spec.layers[i]);
@@ -100,6 +101,8 @@ static bool parse_head(const char *key, const char *value, struct check_case *c)
            (!strcmp(key, "first") && parse_int(value, &c->counts[0])) ||
            (!strcmp(key, "second") && parse_int(value, &c->counts[1])) ||
            (!strcmp(key, "data") && parse_data(value, &c->data)) ||
+           (!strcmp(key, "copies") && cnn_copies_parse(value, &c->copies)) ||
+           (!strcmp(key, "mix") && parse_int(value, &c->mix)) ||
            (!strcmp(key, "rate") && parse_float(value, &c->rates.rate)) ||
            (!strcmp(key, "momentum") && parse_float(value, &c->rates.momentum)) ||
            (!strcmp(key, "decay") && parse_float(value, &c->rates.decay));

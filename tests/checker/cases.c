@@ -148,6 +148,8 @@ static void draw_batch(struct cnn_random *random, struct check_case *c)
     c->rates.rate = 0.0625f * (float)between(random, 1, 8);
     c->rates.momentum = momenta[cnn_random_below(random, 4)];
     c->rates.decay = decays[cnn_random_below(random, 4)];
+    c->copies = one_in(random, 2) ? CNN_COPIES_NONE : one_in(random, 2) ? CNN_COPIES_ANSWER : CNN_COPIES_PAPER;
+    c->mix = one_in(random, 3) ? between(random, 1, 1000) : 0;
     c->data = one_in(random, 4) ? CHECK_STEPS : one_in(random, 12) ? CHECK_NAN : CHECK_NORMAL;
 }
 

@@ -26,6 +26,8 @@ struct check_case {
     int counts[CHECK_BATCHES];    /* images of each batch, 1..batch */
     struct cnn_rates rates;
     enum check_data data;
+    enum cnn_copies copies; /* of the ordinary program; not pipelined */
+    int mix;                /* > 0: a program more, whose operations draw their algorithms from this number */
 };
 
 /* cases.c: draws until the network exists and is cheap enough. Low indices are tiny. */

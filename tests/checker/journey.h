@@ -6,8 +6,8 @@
 #include "lib/backend.h"
 
 #define JOURNEY_STEPS 5
-#define JOURNEY_BATCH 4
-#define JOURNEY_SHORT 3 /* images of the last batch */
+#define JOURNEY_BATCH 3
+#define JOURNEY_SHORT 2 /* images of the last batch */
 
 struct journey_spec {
     const char *name; /* built-in */

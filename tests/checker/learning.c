@@ -10,8 +10,8 @@
 
 #define SIDE 16
 #define BATCH 32
-#define TRAIN_IMAGES 600 /* 18 batches and one of 24 */
-#define TEST_IMAGES 200
+#define TRAIN_IMAGES 440 /* 13 batches and one of 24 */
+#define TEST_IMAGES 100
 #define EPOCHS 3
 
 /* What the first and the last epoch of a target said. */

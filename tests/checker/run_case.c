@@ -3,6 +3,7 @@
  * fuse and overwrite as it likes) that must train to the same parameters within bounds and to the same bits each time,
  * and one that only classifies. */
 #include "lib/parameters.h"
+#include "lib/random.h"
 #include "tests/checker/run.h"
 
 #include <stdlib.h>
@@ -187,25 +188,63 @@ static enum check_verdict run_program(const struct check_target *target, struct 
     return verdict;
 }
 
+/* For every kind of operation with kernels, one of the backend's algorithms. */
+static int draw_choices(const struct check_target *target, int mix, struct cnn_choice choices[CNN_OPERATION_KIND_COUNT])
+{
+    struct cnn_random random;
+    const char *const *names = target->backend->algorithms();
+    uint32_t algorithms = 0;
+    int count = 0;
+    while (names[algorithms])
+        algorithms++;
+    cnn_random_init(&random, (uint64_t)mix, CNN_STREAM_TEST, 2000000);
+    for (int kind = CNN_OP_CONV_FORWARD; kind <= CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS; kind++)
+        choices[count++] = (struct cnn_choice){ .kind = (enum cnn_operation_kind)kind,
+                                                .layer = -1,
+                                                .algorithm = names[cnn_random_below(&random, algorithms)] };
+    return count;
+}
+
+/* Algorithms chosen operation by operation. A combination may be refused. */
+static enum check_verdict run_mixed(const struct check_target *target, struct check_material *material,
+                                    struct check_report *report)
+{
+    struct cnn_choice choices[CNN_OPERATION_KIND_COUNT];
+    struct cnn_program_options options = { .slots = 1, .phases = CNN_PHASE_ALL, .momentum = true };
+    options.inspectable = options.guarded = true;
+    options.choices = choices;
+    options.choice_count = draw_choices(target, material->c.mix, choices);
+    enum check_verdict verdict = run_program(target, material, report, &options, inspectable_program);
+    return verdict == CHECK_UNSUPPORTED ? CHECK_PASSED : verdict;
+}
+
+static enum check_verdict named(enum check_verdict verdict, const char *program, struct check_report *report)
+{
+    if (verdict == CHECK_FAILED) {
+        char text[sizeof report->text];
+        snprintf(text, sizeof text, "%s", report->text);
+        snprintf(report->text, sizeof report->text, "%s program: %.1900s", program, text);
+    }
+    return verdict;
+}
+
 enum check_verdict check_run(const struct check_target *target, struct check_material *material,
                              struct check_report *report)
 {
     const struct cnn_program_options options[3] = {
         { .slots = 1, .phases = CNN_PHASE_ALL, .momentum = true, .inspectable = true, .guarded = true },
-        { .slots = 2, .phases = CNN_PHASE_ALL, .momentum = material->c.rates.momentum > 0.0f },
+        { .slots = 2,
+          .phases = CNN_PHASE_ALL,
+          .momentum = material->c.rates.momentum > 0.0f,
+          .copies = material->c.copies },
         { .slots = 1, .phases = CNN_PHASE_CLASSIFY }
     };
     static const char *const names[3] = { "inspectable", "ordinary", "classifying" };
     bool (*const bodies[3])(struct run *) = { inspectable_program, ordinary_program, classifying_program };
-    for (int i = 0; i < 3; i++) {
-        enum check_verdict verdict = run_program(target, material, report, &options[i], bodies[i]);
-        if (verdict == CHECK_FAILED) {
-            char text[sizeof report->text];
-            snprintf(text, sizeof text, "%s", report->text);
-            snprintf(report->text, sizeof report->text, "%s program: %.1900s", names[i], text);
-        }
-        if (verdict != CHECK_PASSED)
-            return verdict;
-    }
-    return CHECK_PASSED;
+    enum check_verdict verdict = CHECK_PASSED;
+    for (int i = 0; i < 3 && verdict == CHECK_PASSED; i++)
+        verdict = named(run_program(target, material, report, &options[i], bodies[i]), names[i], report);
+    if (verdict == CHECK_PASSED && material->c.mix > 0)
+        verdict = named(run_mixed(target, material, report), "mixed", report);
+    return verdict;
 }
