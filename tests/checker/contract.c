@@ -12,6 +12,7 @@
 #define SIDE 8
 #define CLASSES 3
 #define PARAMETERS_MAX 512
+#define ENTRIES_MAX 64
 
 struct contract {
     const struct cnn_backend *backend;
@@ -199,6 +200,75 @@ static void inspections_are_checked(struct contract *contract, struct cnn_progra
             &error, "an input gradient that the network did not ask for");
 }
 
+/* A clock that goes on by one second at each look: an entry of n seconds took n looks. */
+static double looks;
+
+static double next_look(void)
+{
+    return looks++;
+}
+
+static void entries_are_told(struct contract *contract, const struct cnn_profile_entry *entries, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        const struct cnn_profile_entry *entry = &entries[i];
+        const char *const *names = contract->backend->algorithms();
+        while (*names && strcmp(*names, entry->algorithm) != 0)
+            names++;
+        promise(contract, (*names || !*entry->algorithm) && entry->file && entry->layer >= 0 && entry->layer < 3,
+                "profile: %s of layer %d by \"%s\": no such algorithm or layer, or no file",
+                cnn_operation_kind_name(entry->kind), entry->layer, entry->algorithm);
+        promise(contract, entry->seconds > 0, "profile: %s of layer %d took %g s by a clock that moves at every look",
+                cnn_operation_kind_name(entry->kind), entry->layer, entry->seconds);
+        for (int k = 0; k < i; k++)
+            promise(contract, entries[k].kind != entry->kind || entries[k].layer != entry->layer,
+                    "profile: %s of layer %d is told twice", cnn_operation_kind_name(entry->kind), entry->layer);
+        sum += entry->seconds;
+    }
+    promise(contract, sum <= looks - 1, "profile: the entries add up to %g s of the %g s that went by", sum, looks - 1);
+}
+
+/* A profiled step is a step: it is counted, it trains, and leaves the bits that train() leaves. */
+static void profiles_are_steps(struct contract *contract, struct cnn_program *program)
+{
+    const struct cnn_backend *backend = contract->backend;
+    struct cnn_profile_entry entries[ENTRIES_MAX], one[2] = { { 0 }, { .algorithm = "untouched" } };
+    struct cnn_error error = { 0 };
+    struct cnn_answer before = { 0 }, answer = { 0 };
+    const struct cnn_rates rates = { .rate = 0.125f };
+    float trained[PARAMETERS_MAX];
+    int64_t size = contract->network->parameters;
+    int count = -1, again = -1, forward = -1;
+    promise(contract,
+            !backend->write_parameters(program, contract->parameters, &error) &&
+                !backend->set_rates(program, &rates, &error) && !backend->train(program, 1, &error) &&
+                !backend->read_parameters(program, trained, &error) &&
+                !backend->write_parameters(program, contract->parameters, &error) &&
+                !backend->fetch(program, &before, &error),
+            "a step to compare a profiled one with: %s", error.text);
+    looks = 0;
+    promise(contract,
+            !backend->profile(program, CNN_PHASE_TRAIN, next_look, entries, ENTRIES_MAX, &count, &error) &&
+                !backend->sync(program, &error) && !backend->fetch(program, &answer, &error) &&
+                !backend->read_parameters(program, contract->read, &error),
+            "profiling a training step: %s", error.text);
+    promise(contract, count > 0 && count <= ENTRIES_MAX, "profile: %d operations in a training step", count);
+    entries_are_told(contract, entries, count > ENTRIES_MAX ? 0 : count);
+    promise(contract, answer.images == BATCH && answer.loss_sum > 0, "profile: %lld images counted, expected %d",
+            (long long)answer.images, BATCH);
+    promise(contract, !memcmp(contract->read, trained, (size_t)size * sizeof(float)),
+            "profile: the step left other parameters than train()");
+    promise(contract,
+            !backend->profile(program, CNN_PHASE_TRAIN, next_look, one, 1, &again, &error) && again == count &&
+                !strcmp(one[1].algorithm, "untouched"),
+            "profile: wrote beyond its capacity, or told %d operations and then %d", count, again);
+    promise(contract,
+            !backend->profile(program, CNN_PHASE_CLASSIFY, next_look, entries, ENTRIES_MAX, &forward, &error) &&
+                forward > 0 && forward <= count,
+            "profile: %d operations in a classifying step, %d in a training one: %s", forward, count, error.text);
+}
+
 static void whole_program(struct contract *contract)
 {
     struct cnn_program_options options = options_of(contract);
@@ -209,6 +279,7 @@ static void whole_program(struct contract *contract)
     if (!status) {
         loads_are_checked(contract, program);
         starts_from_zero(contract, program);
+        profiles_are_steps(contract, program);
         inspections_are_checked(contract, program);
     }
     contract->backend->release(program);
@@ -228,6 +299,9 @@ static void lean_program(struct contract *contract)
     if (!status && !backend->load(program, 0, contract->images, contract->labels, BATCH, &error)) {
         refused(contract, backend->train(program, 1, &error), &error, "training a program that only classifies");
         refused(contract, backend->evaluate(program, 1, &error), &error, "evaluating a program that only classifies");
+        int count;
+        refused(contract, backend->profile(program, CNN_PHASE_TRAIN, next_look, NULL, 0, &count, &error), &error,
+                "profiling a phase that was not compiled");
         promise(contract, backend->classify(program, 1, &error) == CNN_OK, "classify: %s", error.text);
         refused(contract, backend->inspect(program, CNN_INSPECT_OUTPUT, 2, contract->read, PARAMETERS_MAX, &error),
                 &error, "inspecting a program that is not inspectable");
@@ -239,7 +313,7 @@ static bool table_is_full(const struct cnn_backend *b)
 {
     return b->name && b->label && b->open && b->close && b->describe && b->algorithms && b->candidates && b->plan &&
            b->compile && b->release && b->write_parameters && b->read_parameters && b->set_rates && b->load &&
-           b->train && b->classify && b->evaluate && b->fetch && b->sync && b->inspect;
+           b->train && b->classify && b->evaluate && b->fetch && b->sync && b->inspect && b->profile;
 }
 
 int check_contract(const struct cnn_backend *backend, struct cnn_device *device, const char *algorithm)
