@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* From a network and options to layers, jobs and sizes. cuda_build() checks, chooses kernels and works out every size;
+ * cuda_bind() then gives each tensor and job its place, once to add up the sizes and once with memory. */
+#include "kernels/program.h"
+#include "kernels/registry.h"
+#include "lib/checked.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_kernel(enum cnn_operation_kind kind)
+{
+    switch (kind) {
+    case CNN_OP_COPY_IN:
+    case CNN_OP_ACTIVATION_FORWARD: /* part of the layer's own operation here */
+    case CNN_OP_ACTIVATION_BACKWARD:
+    case CNN_OP_ARGMAX: /* part of the loss */
+    case CNN_OP_LOSS:   /* one kernel for every algorithm, shared.h */
+    case CNN_OP_UPDATE: /* of all layers together, shared.h */
+    case CNN_OP_COPY_OUT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool wanted(const struct cnn_program *p, const struct cnn_operation *operation)
+{
+    return has_kernel(operation->kind) && (operation->phases & p->options.phases);
+}
+
+/* The program's algorithm, unless a choice names another for this operation. */
+static const char *algorithm_of(const struct cnn_program *p, const struct cnn_operation *operation)
+{
+    const char *algorithm = p->algorithm;
+    for (int i = 0; i < p->options.choice_count; i++)
+        if (p->choices[i].kind == operation->kind &&
+            (p->choices[i].layer < 0 || p->choices[i].layer == operation->layer))
+            algorithm = p->choices[i].algorithm;
+    return algorithm;
+}
+
+static int check_algorithms(const struct cnn_program *p, struct cnn_error *error)
+{
+    if (!cuda_algorithm_known(p->algorithm))
+        return cnn_error_set(error, CNN_INVALID, "algorithm %s: the cuda backend has naive, gemm and direct",
+                             p->algorithm);
+    for (int i = 0; i < p->options.choice_count; i++)
+        if (!cuda_algorithm_known(p->choices[i].algorithm))
+            return cnn_error_set(error, CNN_INVALID, "%s = %s: the cuda backend has naive, gemm and direct",
+                                 cnn_operation_kind_name(p->choices[i].kind), p->choices[i].algorithm);
+    return CNN_OK;
+}
+
+static int check_options(const struct cnn_program *p, struct cnn_error *error)
+{
+    const struct cnn_program_options *o = &p->options;
+    int64_t all;
+    if (o->batch < 1 || o->slots < 1 || !(o->phases & CNN_PHASE_ALL))
+        return cnn_error_set(error, CNN_INVALID, "batch %d, slots %d: expected at least 1 of each, and a phase",
+                             o->batch, o->slots);
+    if (o->isa && *o->isa)
+        return cnn_error_set(error, CNN_INVALID, "instruction set %s: the cuda backend has none to choose", o->isa);
+    if ((unsigned)o->precision >= CNN_PRECISION_COUNT || (unsigned)o->copies >= CNN_COPIES_COUNT ||
+        (unsigned)o->launch >= CNN_LAUNCH_COUNT)
+        return cnn_error_set(error, CNN_INVALID, "precision, copies or launch is none of those there are");
+    if (!cnn_mul3(cnn_shape_size(p->network->input), o->batch, o->slots, &all))
+        return cnn_error_set(error, CNN_INVALID, "%s: a batch of %d images is larger than 63 bits can count",
+                             p->network->spec.name, o->batch);
+    return check_algorithms(p, error);
+}
+
+static bool take_lists(struct cnn_program *p)
+{
+    size_t layers = (size_t)p->network->layer_count, slots = (size_t)p->options.slots;
+    p->buffer_count = p->options.copies == CNN_COPIES_NONE        ? p->options.slots
+                      : p->options.copies == CNN_COPIES_PIPELINED ? 2
+                                                                  : 1;
+    p->layers = calloc(layers, sizeof *p->layers);
+    p->outputs = calloc(layers, sizeof *p->outputs);
+    p->deltas = calloc(layers, sizeof *p->deltas);
+    p->jobs = calloc((size_t)p->operations->count + 1, sizeof *p->jobs);
+    p->slots = calloc(slots, sizeof *p->slots);
+    p->buffers = calloc((size_t)p->buffer_count, sizeof *p->buffers);
+    p->graphs = calloc((size_t)p->buffer_count * CUDA_PART_COUNT, sizeof(cudaGraphExec_t));
+    return p->layers && p->outputs && p->deltas && p->jobs && p->slots && p->buffers && p->graphs;
+}
+
+static struct cuda_job job_of(const struct cnn_program *p, int layer)
+{
+    const struct cnn_network *net = p->network;
+    return (struct cuda_job){ .network = net,
+                              .layer = &net->layers[layer],
+                              .shape = &p->layers[layer],
+                              .batch = p->options.batch,
+                              .multiprocessors = p->device->multiprocessors,
+                              .tensor_cores = p->options.precision == CNN_TF32,
+                              .bottom = layer == 0,
+                              .below = layer ? net->layers[layer - 1].activation : CNN_LINEAR };
+}
+
+/* Max-pooling is listed once for training and once for the other phases; here both are one job. */
+static bool has_job(const struct cnn_program *p, const struct cnn_operation *operation)
+{
+    for (int i = p->job_count - 1; i >= 0; i--)
+        if (p->jobs[i].kernel->kind == operation->kind && p->jobs[i].layer == &p->network->layers[operation->layer])
+            return true;
+    return false;
+}
+
+static int add_job(struct cnn_program *p, const struct cnn_operation *operation, struct cnn_error *error)
+{
+    const char *algorithm = algorithm_of(p, operation);
+    struct cuda_job job = job_of(p, operation->layer);
+    job.kernel = cuda_kernel_find(algorithm, operation->kind, &job);
+    if (!job.kernel)
+        return cnn_error_set(error, CNN_INVALID, "algorithm %s has no %s for layer %s on the GPU", algorithm,
+                             cnn_operation_kind_name(operation->kind), job.layer->name);
+    if (job.kernel->prepare)
+        job.kernel->prepare(&job);
+    p->needs_blas = p->needs_blas || !strcmp(job.kernel->algorithm, "gemm");
+    p->jobs[p->job_count++] = job;
+    return CNN_OK;
+}
+
+static int make_jobs(struct cnn_program *p, struct cnn_error *error)
+{
+    for (int l = 0; l < p->network->layer_count; l++)
+        if (cuda_layer_shape(&p->layers[l], &p->network->layers[l], error))
+            return CNN_INVALID;
+    for (int i = 0; i < p->operations->count; i++)
+        if (wanted(p, &p->operations->list[i]) && !has_job(p, &p->operations->list[i]) &&
+            add_job(p, &p->operations->list[i], error))
+            return CNN_INVALID;
+    return CNN_OK;
+}
+
+int cuda_build(struct cnn_program *p, struct cnn_device *device, const struct cnn_network *network,
+               const struct cnn_program_options *options, struct cnn_error *error)
+{
+    *p = (struct cnn_program){ .device = device, .network = network, .options = *options, .last_count = -1 };
+    strncat(p->algorithm, options->algorithm ? options->algorithm : "direct", sizeof p->algorithm - 1);
+    if (options->choice_count > 0) {
+        p->choices = malloc((size_t)options->choice_count * sizeof *p->choices);
+        if (!p->choices)
+            goto no_memory;
+        memcpy(p->choices, options->choices, (size_t)options->choice_count * sizeof *p->choices);
+    }
+    if (check_options(p, error) || cnn_operations_create(&p->operations, network, error))
+        goto fail;
+    if (!take_lists(p))
+        goto no_memory;
+    if (make_jobs(p, error))
+        goto fail;
+    cuda_memory_begin(&p->memory, options->guarded);
+    cuda_bind(p);
+    if (!p->memory.overflow)
+        return CNN_OK;
+    cnn_error_set(error, CNN_INVALID, "%s: its tensors at batch %d are larger than 63 bits can count",
+                  network->spec.name, options->batch);
+    goto fail;
+no_memory:
+    cnn_error_set(error, CNN_OOM, "%s: no memory for the lists of its operations", network->spec.name);
+fail:
+    cuda_unbuild(p);
+    return error ? (int)error->status : CNN_ERROR;
+}
+
+void cuda_unbuild(struct cnn_program *p)
+{
+    cuda_memory_free(&p->memory);
+    cnn_operations_destroy(p->operations);
+    free(p->choices);
+    free(p->layers);
+    free(p->outputs);
+    free(p->deltas);
+    free(p->jobs);
+    free(p->slots);
+    free(p->buffers);
+    free(p->graphs);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Sub-sampling (LeCun et al. 1998, section II.B), max- and average-pooling: one thread per output forward, per input
+ * pixel backward, so that nothing is scattered; gains and biases by one block per map and range of images. Floor
+ * division: last rows and columns that no window reaches are never read, and their gradient is written as 0. A step at
+ * memory speed: each tensor is read or written once, windows overlap in the caches alone. Shared by all algorithms. */
+#include "kernels/math.cuh"
+
+#define THREADS 256
+
+struct pool_args {
+    cuda_layer s;
+    int below;
+    const float *x, *gain, *bias;
+    float *y, *dx;
+    const float *dy;
+    long long images;
+};
+
+__device__ static float window_sum(const cuda_layer &s, const float *in)
+{
+    float sum = 0;
+    for (int row = 0; row < s.kernel_rows; row++)
+        for (int col = 0; col < s.kernel_cols; col++)
+            sum += in[row * s.in_cols + col];
+    return sum;
+}
+
+/* Place in the map, from the window's corner, of its first maximum; a NaN is larger than any number. */
+__device__ static int window_maximum(const cuda_layer &s, const float *in)
+{
+    int at = 0;
+    float best = in[0];
+    for (int row = 0; row < s.kernel_rows; row++)
+        for (int col = 0; col < s.kernel_cols; col++) {
+            float value = in[row * s.in_cols + col];
+            if (value > best || (isnan(value) && !isnan(best))) {
+                best = value;
+                at = row * s.in_cols + col;
+            }
+        }
+    return at;
+}
+
+template <int KIND>
+__global__ static void __launch_bounds__(THREADS) forward_kernel(const __grid_constant__ pool_args a)
+{
+    const cuda_layer &s = a.s;
+    int plane = s.out_rows * s.out_cols;
+    FOR_EACH_ELEMENT(i, a.images * s.out_maps * plane)
+    {
+        long long map_of_all, image;
+        int pixel, map;
+        divide(i, plane, &map_of_all, &pixel);
+        divide(map_of_all, s.out_maps, &image, &map);
+        const float *in = a.x + map_of_all * s.in_rows * s.in_cols + pixel / s.out_cols * s.stride * s.in_cols +
+                          pixel % s.out_cols * s.stride;
+        float value;
+        if (KIND == CNN_SUBSAMPLE)
+            value = a.gain[map] * window_sum(s, in) + a.bias[map];
+        else if (KIND == CNN_AVGPOOL)
+            value = window_sum(s, in) / (float)(s.kernel_rows * s.kernel_cols);
+        else
+            value = in[window_maximum(s, in)];
+        a.y[i] = activate(s.activation, value);
+    }
+}
+
+/* The windows that reach a pixel: those with corner (r, c) * stride at most `kernel - 1` before it. */
+template <int KIND>
+__device__ static float gather(const cuda_layer &s, const float *in, const float *delta, int row, int col)
+{
+    int low_r = row < s.kernel_rows ? 0 : (row - s.kernel_rows) / s.stride + 1;
+    int low_c = col < s.kernel_cols ? 0 : (col - s.kernel_cols) / s.stride + 1;
+    float sum = 0;
+    for (int r = low_r; r <= row / s.stride && r < s.out_rows; r++)
+        for (int c = low_c; c <= col / s.stride && c < s.out_cols; c++) {
+            int corner = r * s.stride * s.in_cols + c * s.stride;
+            if (KIND != CNN_MAXPOOL || corner + window_maximum(s, in + corner) == row * s.in_cols + col)
+                sum += delta[r * s.out_cols + c];
+        }
+    return sum;
+}
+
+template <int KIND>
+__global__ static void __launch_bounds__(THREADS) backward_data_kernel(const __grid_constant__ pool_args a)
+{
+    const cuda_layer &s = a.s;
+    int plane = s.in_rows * s.in_cols;
+    FOR_EACH_ELEMENT(i, a.images * s.in_maps * plane)
+    {
+        long long map_of_all, image;
+        int pixel, map;
+        divide(i, plane, &map_of_all, &pixel);
+        divide(map_of_all, s.in_maps, &image, &map);
+        float sum = gather<KIND>(s, a.x + map_of_all * plane, a.dy + map_of_all * s.out_rows * s.out_cols,
+                                 pixel / s.in_cols, pixel % s.in_cols);
+        if (KIND == CNN_SUBSAMPLE)
+            sum *= a.gain[map];
+        else if (KIND == CNN_AVGPOOL)
+            sum /= (float)(s.kernel_rows * s.kernel_cols);
+        a.dx[i] = a.below == CNN_LINEAR ? sum : sum * slope_of(a.below, a.x[i]);
+    }
+}
+
+/* One block: one map, one slice of the batch. Sums in a fixed tree. */
+__global__ static void __launch_bounds__(THREADS) backward_gains_kernel(const __grid_constant__ pool_args a)
+{
+    __shared__ float gains[THREADS], biases[THREADS];
+    const cuda_layer &s = a.s;
+    int map = blockIdx.x % s.out_maps, slice = blockIdx.x / s.out_maps, plane = s.out_rows * s.out_cols;
+    long long begin = a.images * slice / s.slices, end = a.images * (slice + 1) / s.slices;
+    float gain = 0, bias = 0;
+    for (long long i = begin * plane + threadIdx.x; i < end * plane; i += THREADS) {
+        long long image;
+        int pixel;
+        divide(i, plane, &image, &pixel);
+        const float *in = a.x + (image * s.in_maps + map) * s.in_rows * s.in_cols +
+                          pixel / s.out_cols * s.stride * s.in_cols + pixel % s.out_cols * s.stride;
+        float delta = a.dy[(image * s.out_maps + map) * plane + pixel];
+        gain += delta * window_sum(s, in);
+        bias += delta;
+    }
+    gains[threadIdx.x] = gain;
+    biases[threadIdx.x] = bias;
+    for (int half = THREADS / 2; half; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            gains[threadIdx.x] += gains[threadIdx.x + half];
+            biases[threadIdx.x] += biases[threadIdx.x + half];
+        }
+    }
+    if (threadIdx.x == 0) {
+        float *to = s.partial + ((long long)slice * s.out_maps + map) * 2;
+        to[0] = gains[0];
+        to[1] = biases[0];
+    }
+}
+
+static pool_args args_of(const cuda_job *job, const cuda_batch *batch)
+{
+    return pool_args{ *job->shape,  (int)job->below, cuda_job_input(job, batch),
+                      job->weights, job->bias,       job->y,
+                      job->dx,      job->dy,         batch->count };
+}
+
+template <int KIND> static cudaError_t forward(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
+{
+    long long count = cnn_shape_size(job->layer->out) * batch->count;
+    forward_kernel<KIND><<<stride_blocks(count, THREADS), THREADS, 0, stream>>>(args_of(job, batch));
+    return cudaGetLastError();
+}
+
+template <int KIND> static cudaError_t backward_data(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
+{
+    long long count = cnn_shape_size(job->layer->in) * batch->count;
+    backward_data_kernel<KIND><<<stride_blocks(count, THREADS), THREADS, 0, stream>>>(args_of(job, batch));
+    return cudaGetLastError();
+}
+
+/* Slices so that about two blocks stand on each multiprocessor; at most one per image and 64 in all. */
+static void prepare_gains(cuda_job *job)
+{
+    int slices = (2 * job->multiprocessors + job->shape->out_maps - 1) / job->shape->out_maps;
+    slices = slices > 64 ? 64 : slices;
+    job->shape->slices = slices > job->batch ? job->batch : slices;
+}
+
+static cudaError_t backward_gains(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
+{
+    backward_gains_kernel<<<(unsigned)(job->shape->out_maps * job->shape->slices), THREADS, 0, stream>>>(
+        args_of(job, batch));
+    return cudaGetLastError();
+}
+
+#define POOL(symbol, operation, prepare_function, launch_function)                                                    \
+    extern "C" const cuda_kernel symbol = { #symbol,        "", "kernels/pool.cu", operation, NULL, prepare_function, \
+                                            launch_function };
+
+POOL(shared_subsample_forward, CNN_OP_SUBSAMPLE_FORWARD, NULL, forward<CNN_SUBSAMPLE>)
+POOL(shared_maxpool_forward, CNN_OP_MAXPOOL_FORWARD, NULL, forward<CNN_MAXPOOL>)
+POOL(shared_avgpool_forward, CNN_OP_AVGPOOL_FORWARD, NULL, forward<CNN_AVGPOOL>)
+POOL(shared_subsample_backward_data, CNN_OP_SUBSAMPLE_BACKWARD_DATA, NULL, backward_data<CNN_SUBSAMPLE>)
+POOL(shared_maxpool_backward, CNN_OP_MAXPOOL_BACKWARD, NULL, backward_data<CNN_MAXPOOL>)
+POOL(shared_avgpool_backward, CNN_OP_AVGPOOL_BACKWARD, NULL, backward_data<CNN_AVGPOOL>)
+POOL(shared_subsample_backward_weights, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, prepare_gains, backward_gains)

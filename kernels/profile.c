@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* A step taken apart: kernel by kernel, each waited for before the caller's clock is read. */
+#include "kernels/fault.h"
+#include "kernels/program.h"
+
+struct profile {
+    struct cnn_program *program;
+    double (*clock)(void);
+    double last; /* what the clock said */
+    struct cnn_profile_entry *out;
+    int capacity, count;
+    cudaError_t code;
+};
+
+/* Waits for what was launched and puts it down as one operation. */
+static void finish(struct profile *profile, struct cnn_profile_entry entry, cudaError_t launched)
+{
+    profile->code = launched ? launched : cudaStreamSynchronize(profile->program->stream);
+    double now = profile->clock();
+    entry.seconds = now - profile->last;
+    profile->last = now;
+    if (profile->count < profile->capacity)
+        profile->out[profile->count] = entry;
+    profile->count++;
+}
+
+static void run_jobs(struct profile *profile, const struct cuda_batch *batch, bool backward)
+{
+    struct cnn_program *p = profile->program;
+    for (int i = 0; !profile->code && i < p->job_count; i++) {
+        const struct cuda_job *job = &p->jobs[i];
+        if (backward != (job->kernel->kind > CNN_OP_LOSS))
+            continue;
+        struct cnn_profile_entry entry = { .kind = job->kernel->kind,
+                                           .layer = (int)(job->layer - p->network->layers),
+                                           .algorithm = job->kernel->algorithm,
+                                           .file = job->kernel->file };
+        finish(profile, entry, job->kernel->launch(job, batch, p->stream));
+    }
+}
+
+/* The update is one kernel for all layers: it stands at the last one, whose gradient is ready first. */
+static void run_update(struct profile *profile)
+{
+    struct cnn_program *p = profile->program;
+    int layer = p->network->layer_count - 1;
+    while (layer > 0 && p->network->layers[layer].weights == 0)
+        layer--;
+    struct cnn_profile_entry entry = { CNN_OP_UPDATE, layer, "", "kernels/update.cu", 0 };
+    if (!profile->code && p->update.blocks > 0)
+        finish(profile, entry, cuda_update_launch(&p->update, p->stream));
+}
+
+static void run_step(struct profile *profile, enum cnn_phase phase, int buffer)
+{
+    struct cnn_program *p = profile->program;
+    const struct cuda_slot *slot = &p->buffers[buffer];
+    const struct cuda_batch batch = { .count = slot->count, .images = slot->images };
+    bool train = phase == CNN_PHASE_TRAIN, paper = p->options.copies == CNN_COPIES_PAPER;
+    int last = p->network->layer_count - 1;
+    struct cnn_profile_entry loss = { CNN_OP_LOSS, last, "", "kernels/loss.cu", 0 };
+    profile->code = cudaStreamSynchronize(p->stream);
+    profile->last = profile->clock();
+    run_jobs(profile, &batch, false);
+    if (!profile->code && paper) {
+        profile->code = cuda_paper_exchange(p, phase, 0);
+        profile->last = profile->clock(); /* the host's time is no operation's */
+    } else if (!profile->code) {
+        finish(profile, loss,
+               cuda_loss_launch(&p->loss, p->outputs[last], phase == CNN_PHASE_CLASSIFY ? NULL : slot->labels,
+                                train ? p->deltas[last] : NULL, slot->count, p->stream));
+    }
+    if (train)
+        run_jobs(profile, &batch, true);
+    if (train)
+        run_update(profile);
+    if (!profile->code && train && paper)
+        profile->code = cuda_paper_finish(p, slot->count);
+}
+
+int cuda_profile(struct cnn_program *p, enum cnn_phase phase, double (*clock)(void), struct cnn_profile_entry *out,
+                 int capacity, int *count, struct cnn_error *error)
+{
+    struct profile profile = { .program = p, .clock = clock, .out = out, .capacity = capacity };
+    *count = 0;
+    if (cuda_step_check(p, phase, p->slots[0].count ? 1 : 0, error))
+        return CNN_INVALID;
+    if (cuda_device_use(p->device, error))
+        return CNN_ERROR;
+    cudaError_t code = p->options.copies == CNN_COPIES_NONE ? cudaSuccess : cuda_bring(p, 0, 0, p->stream);
+    if (!code) {
+        run_step(&profile, phase, 0);
+        code = profile.code;
+    }
+    p->last_count = p->slots[0].count;
+    if (phase != CNN_PHASE_CLASSIFY)
+        p->images += p->last_count;
+    *count = profile.count;
+    return cuda_check(code, error, "profiling a step");
+}

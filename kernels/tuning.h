@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Constants that were chosen by measurement, apart from the kernels that use them. */
+#ifndef KERNELS_TUNING_H
+#define KERNELS_TUNING_H
+
+/* Up to this many images a fully connected layer is a product of a matrix and few vectors: a warp for each output. */
+#define FEW_IMAGES 8
+
+/* Slices of a weight gradient: at least this many terms each, at most so many floats of partial sums in all, and at
+ * most so many slices for the update to add up. */
+#define SLICE_TERMS 128
+#define SLICE_FLOATS ((long long)48 << 20)
+#define SLICES_MOST 256
+
+/* Tensor cores (tf32) are taken from this many maps on, and from this many terms of a sum; below, tiles would be mostly
+ * padding. */
+#define TENSOR_MAPS 24
+#define TENSOR_TERMS 32
+
+#endif
