@@ -16,7 +16,7 @@
 
 #define COLUMNS_MAX 5 /* kernel columns in registers at once */
 #define MAPS_MAX 8
-#define SUMS_MAX 512 /* vectors of a group's sums, on the stack: items x maps x taps */
+#define SUMS_MAX 2048 /* vectors of sums of a group, on the stack (128 KiB with AVX-512): items x maps x taps */
 #define SLOTS_MAX 16
 
 struct item {
@@ -264,16 +264,6 @@ static void add_band(const struct cpu_job *job, struct sweep *s, const struct it
         }
 }
 
-static void add_block(const struct cpu_job *job, struct sweep *s, const struct item *item, int64_t block, int group,
-                      int first_row, int rows, vec *sums)
-{
-    int band = band_rows(job->layer, s, item->maps), outs = job->layer->out.rows;
-    for (int first = 0; first < outs; first += band) {
-        s->rows = outs - first < band ? outs - first : band;
-        add_band(job, s, item, block, group, first, first_row, rows, sums);
-    }
-}
-
 /* The sums of an item over lanes, into the gradients of its weights. */
 static void store_item(const struct cnn_layer *layer, const struct item *item, int first_row, int rows, const vec *sums,
                        float *gradient)
@@ -303,6 +293,20 @@ static struct sweep sweep_of(const struct cpu_job *job)
                            .valid = columns ? layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH };
 }
 
+/* A block, band by band: all items of a group pass over a band, most of them with the same deltas, while it is in L1.
+ */
+static void add_block(const struct cpu_job *job, struct sweep *s, const struct item *item, int items, int64_t block,
+                      int group, int first_row, int rows, vec *sums)
+{
+    const struct cnn_layer *layer = job->layer;
+    int band = band_rows(layer, s, item[0].maps), outs = layer->out.rows;
+    for (int first = 0; first < outs; first += band) {
+        s->rows = outs - first < band ? outs - first : band;
+        for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
+            add_band(job, s, &item[i], block, group, first, first_row, rows, sums + at);
+    }
+}
+
 /* Items begin..end over blocks first..last; gradient: where the layer's weight gradients begin. */
 static void run_group(const struct cpu_job *job, const struct item *item, int items, int64_t first, int64_t last,
                       float *gradient)
@@ -319,8 +323,7 @@ static void run_group(const struct cpu_job *job, const struct item *item, int it
             sums[i] = vec_set(0);
         for (int64_t block = first; block < last; block++)
             for (int group = 0; group < direct_groups(job->lanes); group++)
-                for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
-                    add_block(job, &s, &item[i], block, group, row, rows, sums + at);
+                add_block(job, &s, item, items, block, group, row, rows, sums);
         for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
             store_item(layer, &item[i], row, rows, sums + at, gradient);
     }

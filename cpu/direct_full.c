@@ -250,8 +250,14 @@ static void backward_rows(const struct cpu_job *job, int64_t block, int64_t chun
     for (int v = 0; v * VEC_WIDTH < left; v++)
         vec_store(buffer + v * VEC_WIDTH,
                   acc[v] * vec_slope(job->below, vec_load_first(x + v * VEC_WIDTH, (int)left - v * VEC_WIDTH)));
-    for (int64_t i = 0; i < left; i++)
-        dx[input_at(&job->dx, first + i)] = buffer[i];
+    int rows = job->dx.rows, cols = job->dx.cols; /* canonical order is row by row, map by map */
+    int64_t line = first / cols;
+    for (int64_t i = 0, col = first % cols; i < left; line++, col = 0) {
+        int64_t count = cols - col < left - i ? cols - col : left - i;
+        memcpy(dx + line / rows * job->dx.map + line % rows * job->dx.row + col, buffer + i,
+               (size_t)count * sizeof *dx);
+        i += count;
+    }
 }
 
 static int64_t backward_parts(const struct cpu_job *job)

@@ -62,9 +62,33 @@ static void factors(const struct cpu_job *job, int map, float *gain, float *bias
     }
 }
 
+/* Sums of VEC_WIDTH windows of 2 x 2 side by side, the first `n` of them. */
+CPU_INLINE vec pair_windows(const float *in, int64_t row, int n)
+{
+    int right = 2 * n - VEC_WIDTH; /* columns in the second vector; none is read beyond them */
+    vec a = vec_load_first(in, 2 * n) + vec_load_first(in + row, 2 * n), b = vec_set(0);
+    if (right > 0)
+        b = vec_load_first(in + VEC_WIDTH, right) + vec_load_first(in + row + VEC_WIDTH, right);
+    return vec_pair_sums(a, b);
+}
+
+/* Whether windows are the usual sums of 2 x 2, which column mode does on vectors. */
+static bool sums_pairs(const struct cnn_layer *layer)
+{
+    return layer->kind != CNN_MAXPOOL && layer->stride == 2 && layer->kernel_rows == 2 && layer->kernel_cols == 2;
+}
+
 static void forward_row_columns(const struct cpu_job *job, const float *in, float *out, float gain, float bias)
 {
     const struct cnn_layer *layer = job->layer;
+    if (sums_pairs(layer)) {
+        for (int col = 0; col < layer->out.cols; col += VEC_WIDTH) {
+            int n = layer->out.cols - col < VEC_WIDTH ? layer->out.cols - col : VEC_WIDTH;
+            vec sum = pair_windows(in + 2 * col, job->x.row, n) * vec_set(gain) + vec_set(bias);
+            vec_store_first(out + col, vec_activate(layer->activation, sum), n);
+        }
+        return;
+    }
     for (int col = 0; col < layer->out.cols; col++)
         out[col] = window_scalar(job, in + col * layer->stride, gain, bias);
     for (int col = 0; layer->activation != CNN_LINEAR && col < layer->out.cols; col += VEC_WIDTH)
@@ -198,6 +222,25 @@ CPU_INLINE void backward_windows(const struct cpu_job *job, enum cnn_activation 
     }
 }
 
+/* Column mode, sums of 2 x 2: each delta goes to two neighbours of two rows, through the slopes there. */
+static void backward_pairs(const struct cpu_job *job, int64_t block, int map, float gain)
+{
+    const struct cnn_layer *layer = job->layer;
+    int cols = 2 * layer->out.cols;
+    for (int row = 0; row < layer->out.rows; row++) {
+        const float *delta = cpu_at(&job->dy, block, map, row, 0);
+        for (int col = 0; col < cols; col += VEC_WIDTH) {
+            int n = cols - col < VEC_WIDTH ? cols - col : VEC_WIDTH, at = col / (2 * VEC_WIDTH) * VEC_WIDTH;
+            vec share = vec_load_first(delta + at, layer->out.cols - at) * vec_set(gain);
+            share = vec_twice(share, col / VEC_WIDTH % 2);
+            for (int i = 0; i < 2; i++) {
+                vec y = vec_load_first(cpu_at(&job->x, block, map, 2 * row + i, col), n);
+                vec_store_first(cpu_at(&job->dx, block, map, 2 * row + i, col), share * vec_slope(job->below, y), n);
+            }
+        }
+    }
+}
+
 static bool tiles_exactly(const struct cnn_layer *layer)
 {
     return layer->stride == layer->kernel_rows && layer->stride == layer->kernel_cols &&
@@ -214,6 +257,10 @@ static void backward_map(const struct cpu_job *job, int64_t block, int map)
             backward_windows(job, CNN_TANH, block, map, gain);
         else
             backward_windows(job, job->below, block, map, gain);
+        return;
+    }
+    if (job->lanes == 1 && tiles_exactly(layer) && sums_pairs(layer)) {
+        backward_pairs(job, block, map, gain);
         return;
     }
     clear_map(job, block, map);
@@ -252,7 +299,14 @@ static void gain_row(const struct cpu_job *job, int64_t block, int map, int row,
     const struct cnn_layer *layer = job->layer;
     vec gain = vec_set(0), bias = vec_set(0);
     float gain_scalar = 0, bias_scalar = 0;
-    for (int col = 0; col < layer->out.cols; col++) {
+    int col = 0;
+    for (; job->lanes == 1 && sums_pairs(layer) && col < layer->out.cols; col += VEC_WIDTH) {
+        int n = layer->out.cols - col < VEC_WIDTH ? layer->out.cols - col : VEC_WIDTH;
+        vec delta = vec_load_first(cpu_at(&job->dy, block, map, row, col), n);
+        gain += delta * pair_windows(cpu_at(&job->x, block, map, 2 * row, 2 * col), job->x.row, n);
+        bias += delta;
+    }
+    for (; col < layer->out.cols; col++) {
         const float *delta = cpu_at(&job->dy, block, map, row, col);
         const float *in = cpu_at(&job->x, block, map, row * layer->stride, col * layer->stride);
         if (job->lanes == 1) {

@@ -194,15 +194,66 @@ CPU_INLINE vec vec_gather(const float *from, int64_t step, int n)
     return vec_load(lanes);
 }
 
-/* Sum of the lanes, halves first: a fixed order. */
+/* Sum of the lanes, halves first: a fixed order, the same for every set of that width. */
 CPU_INLINE float vec_sum(vec v)
 {
+#if VEC_WIDTH >= 8
+#if VEC_WIDTH == 16
+    __m256 half = _mm256_add_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));
+#else
+    __m256 half = (__m256)v;
+#endif
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+#else
     float lanes[VEC_WIDTH];
     vec_store(lanes, v);
     for (int half = VEC_WIDTH / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
             lanes[i] += lanes[i + half];
     return lanes[0];
+#endif
+}
+
+/* Sums of neighbouring pairs: of a (first half of the result) and of b (second half). */
+CPU_INLINE vec vec_pair_sums(vec a, vec b)
+{
+#if VEC_WIDTH == 16
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return (vec)_mm512_permutex2var_ps((__m512)a, even, (__m512)b) +
+           (vec)_mm512_permutex2var_ps((__m512)a, odd, (__m512)b);
+#elif VEC_WIDTH == 8
+    __m256 sums = _mm256_hadd_ps((__m256)a, (__m256)b); /* a01 a23 b01 b23 a45 a67 b45 b67 */
+    return (vec)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(sums), 0xd8));
+#else
+    float lanes[2 * VEC_WIDTH];
+    vec_store(lanes, a);
+    vec_store(lanes + VEC_WIDTH, b);
+    float sums[VEC_WIDTH];
+    for (int i = 0; i < VEC_WIDTH; i++)
+        sums[i] = lanes[2 * i] + lanes[2 * i + 1];
+    return vec_load(sums);
+#endif
+}
+
+/* Each lane twice: `second` 0 gives the first half of the lanes, 1 the second. */
+CPU_INLINE vec vec_twice(vec v, int second)
+{
+#if VEC_WIDTH == 16
+    const __m512i first = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return (vec)_mm512_permutexvar_ps(_mm512_add_epi32(first, _mm512_set1_epi32(8 * second)), (__m512)v);
+#elif VEC_WIDTH == 8
+    const __m256i first = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+    return (vec)_mm256_permutevar8x32_ps((__m256)v, _mm256_add_epi32(first, _mm256_set1_epi32(4 * second)));
+#else
+    float lanes[VEC_WIDTH], twice[2 * VEC_WIDTH];
+    vec_store(lanes, v);
+    for (int i = 0; i < VEC_WIDTH; i++)
+        twice[2 * i] = twice[2 * i + 1] = lanes[i];
+    return vec_load(twice + second * VEC_WIDTH);
+#endif
 }
 
 #endif

@@ -22,7 +22,7 @@
 
 /* Weight gradients: a layer has at least this many tiles where its partial gradients fit in L2, one for each slot of
  * blocks. */
-#define GRADIENT_TILES 64
+#define GRADIENT_TILES 32
 #define GRADIENT_SLOT_FLOATS 65536
 
 /* Deltas of a band of rows: half of a 32 KiB L1. */
