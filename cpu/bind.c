@@ -24,41 +24,32 @@ static int delta_halo(const struct cnn_layer *layer)
     return (layer->kernel_rows - 1 + layer->stride - 1) / layer->stride;
 }
 
-static void carve_tensor(struct cnn_program *p, enum cpu_class class, struct cpu_tensor *t, struct cnn_shape shape,
-                         int halo, const char *name, int index)
+int cpu_output_halo(const struct cnn_program *p, int layer)
 {
-    int64_t size = cpu_tensor_shape(t, shape, p->lanes, halo, p->max_blocks);
-    cpu_tensor_place(t, cpu_carve(&p->memory, class, size, name, index));
+    return layer + 1 < p->network->layer_count ? input_halo(&p->network->layers[layer + 1]) : 0;
 }
 
-/* Whether some operation of training reads the delta of this layer. */
-static bool has_delta(const struct cnn_program *p, int layer)
+/* The lowest layer that trains has no backward-data, so nothing reads beyond its delta's edge. */
+int cpu_delta_halo(const struct cnn_program *p, int layer)
 {
-    if (!(p->options.phases & CNN_PHASE_TRAIN))
-        return false;
-    if (layer == p->network->layer_count - 1)
-        return true;
     for (int i = 0; i < p->job_count; i++)
-        if (p->jobs[i].layer == &p->network->layers[layer] && p->jobs[i].kernel->kind >= CNN_OP_CONV_BACKWARD_DATA &&
-            p->jobs[i].kernel->kind <= CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS)
-            return true;
-    return false;
+        if (p->jobs[i].layer == &p->network->layers[layer] && p->jobs[i].kernel->kind == CNN_OP_CONV_BACKWARD_DATA)
+            return delta_halo(p->jobs[i].layer);
+    return 0;
 }
 
-static void carve_tensors(struct cnn_program *p)
+static void carve_slots(struct cnn_program *p)
+{
+    int halo = input_halo(&p->network->layers[0]);
+    for (int slot = 0; slot < p->options.slots; slot++) {
+        int64_t size = cpu_tensor_shape(&p->slots[slot], p->network->input, p->lanes, halo, p->max_blocks);
+        cpu_tensor_place(&p->slots[slot], cpu_carve(&p->memory, CPU_BATCHES, size, "images of slot", slot));
+    }
+}
+
+static void carve_parameters(struct cnn_program *p)
 {
     const struct cnn_network *net = p->network;
-    for (int slot = 0; slot < p->options.slots; slot++)
-        carve_tensor(p, CPU_BATCHES, &p->slots[slot], net->input, input_halo(&net->layers[0]), "images of slot", slot);
-    for (int l = 0; l < net->layer_count; l++) {
-        int halo = l + 1 < net->layer_count ? input_halo(&net->layers[l + 1]) : 0;
-        carve_tensor(p, CPU_ACTIVATIONS, &p->outputs[l], net->layers[l].out, halo, "output of layer", l);
-        if (has_delta(p, l))
-            carve_tensor(p, CPU_ACTIVATIONS, &p->deltas[l], net->layers[l].out, delta_halo(&net->layers[l]),
-                         "delta of layer", l);
-    }
-    if (net->spec.input_gradient && (p->options.phases & CNN_PHASE_TRAIN))
-        carve_tensor(p, CPU_ACTIVATIONS, &p->input_gradient, net->input, 0, "input gradient", -1);
     p->parameters = cpu_carve(&p->memory, CPU_PARAMETERS, net->parameters, "parameters", -1);
     if (p->options.phases & CNN_PHASE_TRAIN) {
         p->gradient = cpu_carve(&p->memory, CPU_GRADIENTS, net->parameters, "gradient", -1);
@@ -84,7 +75,9 @@ static void bind_parameters(const struct cnn_program *p, struct cpu_job *job)
 
 void cpu_bind(struct cnn_program *p)
 {
-    carve_tensors(p);
+    carve_slots(p);
+    cpu_carve_shared(p);
+    carve_parameters(p);
     for (int i = 0; i < p->job_count; i++) {
         struct cpu_job *job = &p->jobs[i];
         int l = (int)(job->layer - p->network->layers);

@@ -134,9 +134,11 @@ static bool take_lists(struct cnn_program *p)
     p->slots = calloc((size_t)p->options.slots, sizeof *p->slots);
     p->outputs = calloc(layers, sizeof *p->outputs);
     p->deltas = calloc(layers, sizeof *p->deltas);
+    p->shares = calloc(2 * layers + 1, sizeof *p->shares);
+    p->share_order = calloc(2 * (2 * layers + 1), sizeof *p->share_order);
     p->jobs = calloc(operations + 1, sizeof *p->jobs);
     p->steps = calloc(4 * (operations + 1), sizeof *p->steps);
-    return p->slots && p->outputs && p->deltas && p->jobs && p->steps;
+    return p->slots && p->outputs && p->deltas && p->shares && p->share_order && p->jobs && p->steps;
 }
 
 static void add_job(struct cnn_program *p, const struct cpu_kernel *kernel, int layer)
@@ -214,6 +216,8 @@ void cpu_unbuild(struct cnn_program *p)
     free(p->slots);
     free(p->outputs);
     free(p->deltas);
+    free(p->shares);
+    free(p->share_order);
     free(p->jobs);
     free(p->steps);
     free(p->labels);

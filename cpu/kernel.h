@@ -22,7 +22,12 @@ struct cpu_batch {
     struct cnn_rates rates;
 };
 
-/* One operation of one layer, bound to memory. Tensors that the operation does not use have data == NULL. */
+/* One operation of one layer, bound to memory. Tensors that the operation does not use have data == NULL.
+ *
+ * What an operation may touch, since memory is shared by lifetime (share.c): forward reads x and writes y; the loss
+ * reads y and writes dy; backward-data reads dy, and x for the slope of the layer below or the place of a maximum, and
+ * writes dx; a weight gradient reads x and dy. No backward operation reads y. Every lane of every block of the batch is
+ * written, also lanes without an image, whose images and deltas are zeros; halos are never written. */
 struct cpu_job {
     const struct cpu_kernel *kernel;
     const struct cnn_network *network;

@@ -116,14 +116,15 @@ const struct cpu_region *cpu_memory_check(const struct cpu_memory *memory)
 
 int64_t cpu_tensor_shape(struct cpu_tensor *t, struct cnn_shape shape, int lanes, int halo, int blocks)
 {
-    int64_t rows = (int64_t)shape.rows + 2 * (int64_t)halo, cols = (int64_t)shape.cols + 2 * (int64_t)halo, total;
+    int64_t rows = (int64_t)shape.rows + halo, cols = (int64_t)shape.cols + halo, behind, total;
     *t =
         (struct cpu_tensor){ .maps = shape.maps, .rows = shape.rows, .cols = shape.cols, .lanes = lanes, .halo = halo };
     if (!cnn_mul(cols, lanes, &t->row) || !cnn_mul(rows, t->row, &t->map))
         return -1;
     if (t->map % SET_FLOATS == 0 && halo > 0)
         t->map += ALIGN_FLOATS;
-    if (!cnn_mul(t->map, shape.maps, &t->block) || !cnn_mul(t->block, blocks, &total) ||
+    if (!cnn_mul(t->row + lanes, halo, &behind) || !cnn_mul(t->map, shape.maps, &t->block) ||
+        !cnn_add(t->block, behind, &t->block) || !cnn_mul(t->block, blocks, &total) ||
         !cnn_add(total, CPU_TENSOR_SLACK, &total))
         return -1;
     return total;

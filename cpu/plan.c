@@ -40,7 +40,8 @@ int cpu_plan(struct cnn_device *device, const struct cnn_network *network, const
                               .activations = floats[CPU_ACTIVATIONS] * (int64_t)sizeof(float),
                               .workspace = floats[CPU_WORKSPACE] * (int64_t)sizeof(float),
                               .batches = floats[CPU_BATCHES] * (int64_t)sizeof(float),
-                              .threads = p.threads };
+                              .threads = p.threads,
+                              .layout = p.lanes };
     out->total = out->parameters + out->gradients + out->activations + out->workspace + out->batches;
     for (int i = 0; i < p.job_count; i++) {
         int64_t flops = (int64_t)(2 * p.jobs[i].executed_macs * options->batch);

@@ -29,6 +29,16 @@ struct cpu_memory {
     int region_count, region_capacity;
 };
 
+/* A tensor on its way to a place: it must keep its values from one job to another, as numbered in the order of a
+ * training step. */
+struct cpu_share {
+    struct cpu_tensor *tensor;
+    int64_t size, at; /* floats; offset in the common stretch, -1 while it has none */
+    int birth, death; /* inclusive */
+    const char *name;
+    int layer;
+};
+
 /* What a program is and would take; built without memory by plan(), completed by compile(). */
 struct cnn_program {
     struct cnn_device *device;
@@ -45,6 +55,8 @@ struct cnn_program {
     struct cpu_tensor *outputs; /* [layers] */
     struct cpu_tensor *deltas;  /* [layers]: gradient by the weighted sum; absent ones have maps == 0 */
     struct cpu_tensor input_gradient;
+    struct cpu_share *shares;       /* [2 layers + 1], for share.c */
+    struct cpu_share **share_order; /* twice as many */
     float *parameters, *gradient, *velocity;
 
     struct cpu_job *jobs; /* one for each operation that has a kernel */
@@ -83,7 +95,22 @@ int cpu_build(struct cnn_program *p, struct cnn_device *device, const struct cnn
 /* Carves every tensor and binds the jobs; called for the sizes and again with memory. */
 void cpu_bind(struct cnn_program *p);
 void cpu_unbuild(struct cnn_program *p);
+/* Gives every tensor between layers its memory: a place of its own, or one shared with tensors that live at other times
+ * (share.c). */
+void cpu_carve_shared(struct cnn_program *p);
+/* Floats of zeros around a layer's output: what the next layer's padding reads. Around its delta: what its
+ * backward-data reads. */
+int cpu_output_halo(const struct cnn_program *p, int layer);
+int cpu_delta_halo(const struct cnn_program *p, int layer);
 bool cpu_list_steps(struct cnn_program *p);
+
+/* step.c: a step in parts. check: CNN_INVALID where the phase was not compiled or a slot is missing. */
+int cpu_step_check(const struct cnn_program *p, enum cnn_phase phase, int slots, struct cnn_error *error);
+struct cpu_batch cpu_step_begin(struct cnn_program *p, enum cnn_phase phase, int slot);
+void cpu_step_end(struct cnn_program *p, const struct cpu_batch *batch, int slot);
+/* copies = paper: between forward and backward the host computes loss and gradient. */
+void cpu_paper_exchange(struct cnn_program *p, const struct cpu_batch *batch);
+void cpu_paper_finish(struct cnn_program *p, const struct cpu_batch *batch);
 
 /* The functions of the seam that cpu and omp share. */
 const char *const *cpu_algorithms(void);
@@ -106,12 +133,14 @@ int cpu_fetch(struct cnn_program *program, struct cnn_answer *answer, struct cnn
 int cpu_sync(struct cnn_program *program, struct cnn_error *error);
 int cpu_inspect(struct cnn_program *program, enum cnn_inspection what, int layer, float *out, int64_t capacity,
                 struct cnn_error *error);
+int cpu_profile(struct cnn_program *program, enum cnn_phase phase, double (*clock)(void), struct cnn_profile_entry *out,
+                int capacity, int *count, struct cnn_error *error);
 
 #define CPU_BACKEND_FUNCTIONS                                                                                     \
     .close = cpu_device_close, .describe = cpu_device_describe, .algorithms = cpu_algorithms,                     \
     .candidates = cpu_candidates, .plan = cpu_plan, .compile = cpu_compile, .release = cpu_release,               \
     .write_parameters = cpu_write_parameters, .read_parameters = cpu_read_parameters, .set_rates = cpu_set_rates, \
     .load = cpu_load, .train = cpu_train, .classify = cpu_classify, .evaluate = cpu_evaluate, .fetch = cpu_fetch, \
-    .sync = cpu_sync, .inspect = cpu_inspect
+    .sync = cpu_sync, .inspect = cpu_inspect, .profile = cpu_profile
 
 #endif

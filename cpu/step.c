@@ -118,7 +118,7 @@ static void copy_outputs(const struct cpu_tensor *t, int count, float *values, b
 /* copies = paper: the outputs come to the host, which computes loss and gradient and sends the gradient back. The
  * kernel has already turned the gradient by the outputs into the delta by their slope; the host's differs by that
  * factor. */
-static void paper_exchange(struct cnn_program *p, const struct cpu_batch *batch)
+void cpu_paper_exchange(struct cnn_program *p, const struct cpu_batch *batch)
 {
     const struct cpu_tensor *y = &p->outputs[p->network->layer_count - 1],
                             *dy = &p->deltas[p->network->layer_count - 1];
@@ -131,7 +131,7 @@ static void paper_exchange(struct cnn_program *p, const struct cpu_batch *batch)
     copy_outputs(dy, batch->count, p->host_gradient, true);
 }
 
-static int check_phase(const struct cnn_program *p, unsigned phase, int slots, struct cnn_error *error)
+int cpu_step_check(const struct cnn_program *p, enum cnn_phase phase, int slots, struct cnn_error *error)
 {
     if (!(p->options.phases & phase))
         return cnn_error_set(error, CNN_INVALID, "this phase was not compiled into the program");
@@ -143,6 +143,12 @@ static int check_phase(const struct cnn_program *p, unsigned phase, int slots, s
     return CNN_OK;
 }
 
+void cpu_paper_finish(struct cnn_program *p, const struct cpu_batch *batch)
+{
+    if (p->host_input_gradient)
+        copy_outputs(&p->input_gradient, batch->count, p->host_input_gradient, false);
+}
+
 static void train_step(struct cnn_program *p, const struct cpu_batch *batch)
 {
     if (p->options.copies != CNN_COPIES_PAPER) {
@@ -150,28 +156,37 @@ static void train_step(struct cnn_program *p, const struct cpu_batch *batch)
         return;
     }
     p->device->run(p->threads, p->steps, p->forward_count, batch);
-    paper_exchange(p, batch);
+    cpu_paper_exchange(p, batch);
     p->device->run(p->threads, p->steps + p->backward_at, p->backward_count, batch);
-    if (p->host_input_gradient)
-        copy_outputs(&p->input_gradient, batch->count, p->host_input_gradient, false);
+    cpu_paper_finish(p, batch);
 }
 
-static int run_phase(struct cnn_program *p, unsigned phase, int steps, struct cnn_error *error)
+struct cpu_batch cpu_step_begin(struct cnn_program *p, enum cnn_phase phase, int slot)
+{
+    use_slot(p, slot);
+    return batch_of(p, slot, phase != CNN_PHASE_CLASSIFY, phase == CNN_PHASE_TRAIN);
+}
+
+void cpu_step_end(struct cnn_program *p, const struct cpu_batch *batch, int slot)
+{
+    tally(p, batch);
+    p->last_slot = slot;
+    p->last_count = batch->count;
+}
+
+static int run_phase(struct cnn_program *p, enum cnn_phase phase, int steps, struct cnn_error *error)
 {
     int slots = loaded_slots(p);
-    if (check_phase(p, phase, slots, error))
+    if (cpu_step_check(p, phase, slots, error))
         return CNN_INVALID;
     for (int i = 0; i < steps; i++) {
         int slot = i % slots;
-        struct cpu_batch batch = batch_of(p, slot, phase != CNN_PHASE_CLASSIFY, phase == CNN_PHASE_TRAIN);
-        use_slot(p, slot);
+        struct cpu_batch batch = cpu_step_begin(p, phase, slot);
         if (phase == CNN_PHASE_TRAIN)
             train_step(p, &batch);
         else
             p->device->run(p->threads, p->steps, p->forward_count, &batch);
-        tally(p, &batch);
-        p->last_slot = slot;
-        p->last_count = batch.count;
+        cpu_step_end(p, &batch, slot);
     }
     return CNN_OK;
 }

@@ -6,7 +6,8 @@
  * With lanes = the vector width, one vector holds one pixel of as many images: every load is whole, sides may be odd,
  * and no kernel size needs a mask. With lanes = 1 this is plain NCHW, one block per image, and vectors run along
  * columns. A halo of zeros around each map holds what convolutions read beyond the edge: padding in activations, kernel
- * - 1 in deltas. Kernels write interiors only, so halos stay zero. */
+ * - 1 in deltas. Neighbours share it: the zeros behind a row are those before the next row, and the rows below a map
+ * those above the next map, which halves its cost. Kernels write interiors only, so halos stay zero. */
 #ifndef CPU_TENSOR_H
 #define CPU_TENSOR_H
 

@@ -85,6 +85,17 @@ struct cnn_plan {
     int64_t total;
     int threads; /* that will run: fewer than the device has where a step is too small for more; 0 for a GPU */
     int64_t flops_executed_train, flops_executed_forward; /* of a full batch, as the chosen algorithms do it */
+    int layout; /* how tensors lie inside (CPU: images innermost). Plans of one network and batch with the same number
+                   may mix their algorithms operation by operation without changing it */
+};
+
+/* What one operation took in a profiled step. Text is static storage or lives as long as the program. */
+struct cnn_profile_entry {
+    enum cnn_operation_kind kind;
+    int layer;             /* of the loss: the last */
+    const char *algorithm; /* "" where every algorithm shares the kernel */
+    const char *file;
+    double seconds; /* with what it needs before and after: transposed copies, sums, packing for the next step */
 };
 
 struct cnn_rates {
@@ -169,6 +180,16 @@ struct cnn_backend {
      * in floats must be at least the tensor's size. */
     int (*inspect)(struct cnn_program *program, enum cnn_inspection what, int layer, float *out, int64_t capacity,
                    struct cnn_error *error);
+
+    /* Runs one step of a phase over slot 0, operation by operation, each done on the device before the next begins, and
+     * tells what each took, in the order in which they ran. Otherwise a step as train(), classify() and evaluate() run
+     * it: parameters move, sums grow. A backend has no clock of its own: `clock` is the caller's and returns seconds
+     * that never go back; it is called before the first operation and when each is done, so that what the seconds mean
+     * is settled in one place for all backends. Fused operations are one entry, that of the first. The sum is more than
+     * a step takes in a row: every entry waits for the device. Blocking; writes at most `capacity` entries and sets
+     * *count to how many there are. CNN_INVALID as train() and the others. */
+    int (*profile)(struct cnn_program *program, enum cnn_phase phase, double (*clock)(void),
+                   struct cnn_profile_entry *out, int capacity, int *count, struct cnn_error *error);
 };
 
 #ifdef __cplusplus
