@@ -26,6 +26,7 @@
     K(direct_conv_backward_data)        \
     K(direct_full_backward_data)        \
     K(direct_whole_backward_weights)    \
+    K(direct_map_backward_weights)      \
     K(direct_conv_backward_weights)     \
     K(direct_full_backward_weights)     \
     K(direct_subsample_forward)         \

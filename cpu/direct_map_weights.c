@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* Weight and bias gradients of a convolution where the batch does not fill vectors: vectors run over output maps.
+ *
+ * Method: the deltas are first transposed to [pixel][map], once. A tile then keeps the sums of some output-map vectors
+ * x taps of one input map in registers and walks over all pixels: a delta vector is loaded for all taps, an input is
+ * broadcast for all map vectors. Nothing is summed over lanes, which along columns costs more than the FMAs themselves
+ * (every weight needs its own sum there), no row has a partial vector, and a stride is only a longer step. A connection
+ * table is done dense, its absent pairs dropped, as long as dense work is less than twice the connected.
+ *
+ * Limit: FMA throughput with several map vectors; one broadcast per FMA with a single one. Lanes without a map are
+ * wasted. */
+#include "cpu/direct.h"
+
+#include <stdlib.h>
+
+#define COLUMNS_MAX 5
+#define VECTORS_MAX 4
+#define ROWS_MAX 4
+#if VEC_WIDTH == 16 || defined(CPU_ISA_NEON)
+#define SUMS_IN_REGISTERS 20 /* map vectors x kernel rows x kernel columns */
+#else
+#define SUMS_IN_REGISTERS 10
+#endif
+
+struct map_plan {
+    int vectors; /* of output maps, in all */
+    int group;   /* of them in a tile: 1, 2 or 4 */
+    int rows;    /* kernel rows of a tile: 1, 2 or 4 */
+    int row_chunks, col_chunks, groups;
+    int64_t kernel_at[]; /* [input map][output map]: offset among the layer's weights, -1: not connected */
+};
+
+static bool supports(const struct cnn_layer *layer, int lanes)
+{
+    return VEC_WIDTH > 1 && lanes == 1 && layer->macs_dense < 2 * layer->macs;
+}
+
+static int64_t padded_maps(const struct map_plan *plan)
+{
+    return (int64_t)plan->vectors * VEC_WIDTH;
+}
+
+static void cut(struct map_plan *plan, const struct cnn_layer *layer)
+{
+    int columns = layer->kernel_cols < COLUMNS_MAX ? layer->kernel_cols : COLUMNS_MAX;
+    plan->vectors = (int)ceil_divide(layer->out.maps, VEC_WIDTH);
+    plan->group = plan->vectors >= 3 && 4 * columns <= SUMS_IN_REGISTERS ? 4 : plan->vectors >= 2 ? 2 : 1;
+    int rows = SUMS_IN_REGISTERS / (plan->group * columns);
+    plan->rows = rows >= 4 && layer->kernel_rows >= 4 ? 4 : rows >= 2 && layer->kernel_rows >= 2 ? 2 : 1;
+    plan->row_chunks = (int)ceil_divide(layer->kernel_rows, plan->rows);
+    plan->col_chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
+    plan->groups = (int)ceil_divide(plan->vectors, plan->group);
+}
+
+static bool prepare(struct cpu_job *job)
+{
+    const struct cnn_layer *layer = job->layer;
+    size_t pairs = (size_t)layer->in.maps * (size_t)layer->out.maps;
+    struct map_plan *plan = malloc(sizeof *plan + pairs * sizeof plan->kernel_at[0]);
+    if (!plan)
+        return false;
+    cut(plan, layer);
+    for (size_t i = 0; i < pairs; i++)
+        plan->kernel_at[i] = -1;
+    for (int out = 0; out < layer->out.maps; out++)
+        for (int k = 0; k < cnn_layer_fan_in(layer, out); k++)
+            plan->kernel_at[(int64_t)cnn_layer_source(layer, out, k) * layer->out.maps + out] =
+                cnn_layer_kernel_at(layer, out, k) - layer->weight_at;
+    job->plan = plan;
+    job->workspace_size =
+        (int64_t)job->max_blocks * layer->out.rows * layer->out.cols * padded_maps(plan) + VECTORS_MAX * VEC_WIDTH;
+    job->executed_macs = (double)layer->macs_dense;
+    return true;
+}
+
+/* deltas [image][row][col][padded maps], lanes without a map zero */
+static int64_t stage_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    return (int64_t)batch->count * job->layer->out.rows;
+}
+
+static void stage(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    (void)batch;
+    struct cnn_shape out = job->layer->out;
+    int64_t maps = padded_maps(job->plan);
+    for (int64_t i = begin; i < end; i++) {
+        float *to = job->workspace + i * out.cols * maps;
+        for (int map = 0; map < out.maps; map++) {
+            const float *from = cpu_at(&job->dy, i / out.rows, map, (int)(i % out.rows), 0);
+            for (int col = 0; col < out.cols; col++)
+                to[col * maps + map] = from[col];
+        }
+        for (int col = 0; col < out.cols; col++)
+            memset(to + col * maps + out.maps, 0, (size_t)(maps - out.maps) * sizeof *to);
+    }
+}
+
+/* Where a tile reads: the deltas of its map vectors and the input of its first tap, for one image. */
+struct walk {
+    const float *delta, *in;
+    int64_t delta_pixel, in_row, in_tap_row; /* next pixel's deltas; next output row's input; next kernel row's */
+    int rows, cols, stride;
+};
+
+CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int tap_rows, const int tap_cols, vec *sums)
+{
+    vec acc[VECTORS_MAX][ROWS_MAX][COLUMNS_MAX];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++)
+#pragma GCC unroll 8
+        for (int r = 0; r < tap_rows; r++)
+#pragma GCC unroll 8
+            for (int c = 0; c < tap_cols; c++)
+                acc[v][r][c] = vec_set(0);
+    const float *delta = w->delta;
+    for (int row = 0; row < w->rows; row++) {
+        const float *in = w->in + row * w->in_row;
+        for (int col = 0; col < w->cols; col++, delta += w->delta_pixel, in += w->stride) {
+            vec d[VECTORS_MAX];
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++)
+                d[v] = vec_load(delta + v * VEC_WIDTH);
+#pragma GCC unroll 8
+            for (int r = 0; r < tap_rows; r++)
+#pragma GCC unroll 8
+                for (int c = 0; c < tap_cols; c++) {
+                    vec x = vec_set(in[r * w->in_tap_row + c]);
+#pragma GCC unroll 8
+                    for (int v = 0; v < vectors; v++)
+                        acc[v][r][c] += d[v] * x;
+                }
+        }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++)
+#pragma GCC unroll 8
+        for (int r = 0; r < tap_rows; r++)
+#pragma GCC unroll 8
+            for (int c = 0; c < tap_cols; c++)
+                sums[(v * tap_rows + r) * tap_cols + c] += acc[v][r][c];
+}
+
+/* clang-format off */
+#define COLUMNS(v, r)                                              \
+    case (v) * 100 + (r) * 10 + 1: walk_tile(w, v, r, 1, sums); break; \
+    case (v) * 100 + (r) * 10 + 2: walk_tile(w, v, r, 2, sums); break; \
+    case (v) * 100 + (r) * 10 + 3: walk_tile(w, v, r, 3, sums); break; \
+    case (v) * 100 + (r) * 10 + 4: walk_tile(w, v, r, 4, sums); break; \
+    case (v) * 100 + (r) * 10 + 5: walk_tile(w, v, r, 5, sums); break;
+
+static void walk_image(const struct walk *w, int vectors, int tap_rows, int tap_cols, vec *sums)
+{
+    switch (vectors * 100 + tap_rows * 10 + tap_cols) {
+    COLUMNS(1, 1)
+    COLUMNS(1, 2)
+    COLUMNS(2, 1)
+#if SUMS_IN_REGISTERS == 20
+    COLUMNS(1, 4)
+    COLUMNS(2, 2)
+    COLUMNS(4, 1)
+#endif
+    default: /* what is left over of a group or of the kernel's rows, or a narrow kernel: piece by piece */
+        for (int v = 0; v < vectors; v++)
+            for (int r = 0; r < tap_rows; r++) {
+                struct walk part = *w;
+                part.delta += v * VEC_WIDTH;
+                part.in += r * w->in_tap_row;
+                walk_image(&part, 1, 1, tap_cols, sums + (v * tap_rows + r) * tap_cols);
+            }
+    }
+}
+#undef COLUMNS
+/* clang-format on */
+
+/* The weights of a tile, from its sums. */
+static void store_tile(const struct cpu_job *job, int in_map, int first_vector, int vectors, int first_row, int rows,
+                       int first_col, int cols, const vec *sums)
+{
+    const struct cnn_layer *layer = job->layer;
+    const struct map_plan *plan = job->plan;
+    const int64_t *kernel_at = plan->kernel_at + (int64_t)in_map * layer->out.maps;
+    for (int v = 0; v < vectors; v++)
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < cols; c++) {
+                float lanes[VEC_WIDTH];
+                vec_store(lanes, *sums++);
+                int64_t tap = (int64_t)(first_row + r) * layer->kernel_cols + first_col + c;
+                int first = (first_vector + v) * VEC_WIDTH;
+                for (int i = 0; i < VEC_WIDTH && first + i < layer->out.maps; i++)
+                    if (kernel_at[first + i] >= 0)
+                        job->weight_gradient[kernel_at[first + i] + tap] = lanes[i];
+            }
+}
+
+static void run_tile(const struct cpu_job *job, int count, int in_map, int group, int row_chunk, int col_chunk)
+{
+    const struct cnn_layer *layer = job->layer;
+    const struct map_plan *plan = job->plan;
+    int first = group * plan->group,
+        vectors = plan->vectors - first < plan->group ? plan->vectors - first : plan->group;
+    int row = row_chunk * plan->rows,
+        rows = layer->kernel_rows - row < plan->rows ? layer->kernel_rows - row : plan->rows;
+    int col = layer->kernel_cols * col_chunk / plan->col_chunks;
+    int cols = layer->kernel_cols * (col_chunk + 1) / plan->col_chunks - col;
+    int64_t maps = padded_maps(plan), pixels = (int64_t)layer->out.rows * layer->out.cols;
+    vec sums[VECTORS_MAX * ROWS_MAX * COLUMNS_MAX];
+    for (int i = 0; i < vectors * rows * cols; i++)
+        sums[i] = vec_set(0);
+    struct walk w = { .delta_pixel = maps,
+                      .in_row = job->x.row * layer->stride,
+                      .in_tap_row = job->x.row,
+                      .rows = layer->out.rows,
+                      .cols = layer->out.cols,
+                      .stride = layer->stride };
+    for (int image = 0; image < count; image++) {
+        w.delta = job->workspace + image * pixels * maps + (int64_t)first * VEC_WIDTH;
+        w.in = cpu_at(&job->x, image, in_map, row - layer->pad_before, col - layer->pad_before);
+        walk_image(&w, vectors, rows, cols, sums);
+    }
+    store_tile(job, in_map, first, vectors, row, rows, col, cols, sums);
+}
+
+/* Bias gradients of one vector of maps: a sum for each row, then their sum. */
+static void run_bias(const struct cpu_job *job, int count, int vector)
+{
+    const struct map_plan *plan = job->plan;
+    struct cnn_shape out = job->layer->out;
+    int64_t maps = padded_maps(plan);
+    const float *delta = job->workspace + (int64_t)vector * VEC_WIDTH;
+    vec total = vec_set(0);
+    for (int64_t row = 0; row < (int64_t)count * out.rows; row++) {
+        vec sum = vec_set(0);
+        for (int col = 0; col < out.cols; col++, delta += maps)
+            sum += vec_load(delta);
+        total += sum;
+    }
+    int first = vector * VEC_WIDTH, n = out.maps - first < VEC_WIDTH ? out.maps - first : VEC_WIDTH;
+    vec_store_first(job->bias_gradient + first, total, n);
+}
+
+static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
+{
+    (void)batch;
+    const struct map_plan *plan = job->plan;
+    return (int64_t)job->layer->in.maps * plan->groups * plan->row_chunks * plan->col_chunks + plan->vectors;
+}
+
+static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
+{
+    const struct map_plan *plan = job->plan;
+    int64_t weights = tiles(job, batch) - plan->vectors, chunks = (int64_t)plan->row_chunks * plan->col_chunks;
+    for (int64_t i = begin; i < end; i++) {
+        if (i >= weights) {
+            run_bias(job, batch->count, (int)(i - weights));
+            continue;
+        }
+        int chunk = (int)(i % chunks);
+        run_tile(job, batch->count, (int)(i / chunks / plan->groups), (int)(i / chunks % plan->groups),
+                 chunk / plan->col_chunks, chunk % plan->col_chunks);
+    }
+}
+
+const struct cpu_kernel CPU_SYMBOL(direct_map_backward_weights) = { .name = "direct_map_backward_weights",
+                                                                    .algorithm = "direct",
+                                                                    .file = "cpu/direct_map_weights.c",
+                                                                    .kind = CNN_OP_CONV_BACKWARD_WEIGHTS,
+                                                                    .supports = supports,
+                                                                    .prepare = prepare,
+                                                                    .stage = { stage_tiles, stage },
+                                                                    .main = { tiles, run } };
