@@ -105,11 +105,19 @@ static void add_step(struct cnn_program *p, int *count, const struct cpu_job *jo
         p->steps[(*count)++] = (struct cpu_step){ .job = job, .pass = pass, .barrier = true };
 }
 
+static bool is_fused(const struct cnn_program *p, const struct cnn_layer *layer)
+{
+    for (int i = 0; i < p->job_count; i++)
+        if (p->jobs[i].layer == layer && p->jobs[i].fused)
+            return true;
+    return false;
+}
+
 static void add_stage(struct cnn_program *p, int *count, enum stage stage)
 {
     for (int i = 0; i < p->job_count; i++) {
         const struct cpu_job *job = &p->jobs[i];
-        if (stage_of(job->kernel->kind) != stage)
+        if (stage_of(job->kernel->kind) != stage || (stage == UPDATE && is_fused(p, job->layer)))
             continue;
         add_step(p, count, job, job->kernel->stage);
         add_step(p, count, job, job->kernel->main);

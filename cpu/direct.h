@@ -34,6 +34,24 @@ static inline bool direct_supports(const struct cnn_layer *layer, int lanes)
     return lanes == 1 || lanes % VEC_WIDTH == 0;
 }
 
+/* One vector of a parameter gradient, `at` floats from the layer's first weight: kept, or with job->fused applied at
+ * once as in update.c. The first n lanes. */
+CPU_INLINE void direct_put_gradient(const struct cpu_job *job, const struct cnn_rates *rates, float decay, int64_t at,
+                                    vec gradient, int n)
+{
+    if (!job->fused) {
+        vec_store_first(job->weight_gradient + at, gradient, n);
+        return;
+    }
+    float *w = (float *)job->weights + at;
+    vec value = vec_load_first(w, n), step = gradient + vec_set(decay) * value;
+    if (job->velocity) {
+        step += vec_set(rates->momentum) * vec_load_first(job->velocity + at, n);
+        vec_store_first(job->velocity + at, step, n);
+    }
+    vec_store_first(w, value - vec_set(rates->rate) * step, n);
+}
+
 /* Layers that are one matrix product per image. */
 static inline bool direct_full_supports(const struct cnn_layer *layer, int lanes)
 {

@@ -120,14 +120,15 @@ static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
     return ceil_divide(inputs_of(job->layer), TILE_INPUTS) * ceil_divide(job->layer->out.maps, TILE_MAPS);
 }
 
-static void sum_biases(const struct cpu_job *job, const struct outer *o, int first, int maps)
+static void sum_biases(const struct cpu_job *job, const struct cnn_rates *rates, const struct outer *o, int first,
+                       int maps)
 {
     for (int m = 0; m < maps; m++) {
         float sum = 0;
         const float *delta = o->delta + m * o->delta_unit;
         for (int n = 0; n < o->count; n++)
             sum += delta[n / o->lanes * o->delta_block + n % o->lanes];
-        job->bias_gradient[first + m] = sum;
+        direct_put_gradient(job, rates, 0, job->layer->weights + first + m, vec_set(sum), 1);
     }
 }
 
@@ -152,11 +153,12 @@ static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_
         for (int m = 0; m < maps; m++)
             for (int v = 0; v < TILE_UNITS && input + v * VEC_WIDTH < inputs; v++) {
                 int64_t left = inputs - input - v * VEC_WIDTH;
-                vec_store_first(job->weight_gradient + (first + m) * inputs + input + v * VEC_WIDTH,
-                                sums[m * TILE_UNITS + v], left < VEC_WIDTH ? (int)left : VEC_WIDTH);
+                direct_put_gradient(job, &batch->rates, batch->rates.decay,
+                                    (first + m) * inputs + input + v * VEC_WIDTH, sums[m * TILE_UNITS + v],
+                                    left < VEC_WIDTH ? (int)left : VEC_WIDTH);
             }
         if (input == 0)
-            sum_biases(job, &o, first, maps);
+            sum_biases(job, &batch->rates, &o, first, maps);
     }
 }
 
@@ -168,7 +170,8 @@ static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_
                                                    .supports = direct_full_supports,        \
                                                    .prepare = prepare,                      \
                                                    .stage = { transpose_tiles, transpose }, \
-                                                   .main = { tiles, run } }
+                                                   .main = { tiles, run },                  \
+                                                   .fuses_update = true }
 
 FULL(direct_full_backward_weights, CNN_OP_FULL_BACKWARD_WEIGHTS);
 FULL(direct_whole_backward_weights, CNN_OP_CONV_BACKWARD_WEIGHTS);

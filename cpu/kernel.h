@@ -43,6 +43,7 @@ struct cpu_job {
     float *packed;    /* weights in the kernel's own order, refreshed by its pack pass after every update */
     float *workspace; /* shared by all workers of the operation */
     int64_t packed_size, workspace_size; /* floats; set by prepare() */
+    bool fused;                          /* the gradient goes into the weights at once and is not kept */
     double executed_macs;                /* of one image, as this kernel does it; set by prepare() */
 };
 
@@ -67,6 +68,8 @@ struct cpu_kernel {
     struct cpu_pass stage; /* before the main pass: what all its tiles need (a transposed copy, ...) */
     struct cpu_pass main;
     struct cpu_pass finish; /* after it: a sum of partial results in fixed order */
+    bool
+        fuses_update; /* honours job->fused: backward-data of the layer, which reads the same weights, has run before */
 };
 
 /* Whether a layer is one matrix product per image: every output reads the whole input. Its tensors have no halo. */
