@@ -6,7 +6,7 @@
 
 static constexpr tile_choice plain_choices[] = { choice_of<tile_square>(0.75f), choice_of<tile_64>(0.70f),
                                                  choice_of<tile_32>(0.65f),     choice_of<tile_16>(0.50f),
-                                                 choice_of<tile_8>(0.35f),      choice_of<tile_few>(0.40f) };
+                                                 choice_of<tile_8>(0.35f),      choice_of<tile_few>(0.40f, true) };
 static constexpr tile_choice tensor_choices[] = { choice_of<tensor_square>(2.0f), choice_of<tensor_64>(1.7f),
                                                   choice_of<tensor_32>(1.3f) };
 
@@ -54,23 +54,29 @@ template <class T> struct conv_forward {
     {
         rows_of_matrix<T, T::BM> weights;
         windows<T, T::BN> inputs;
-        int row = (int)(blockIdx.x % a.row_tiles) * T::BM;
-        long long column = (long long)(blockIdx.x / a.row_tiles) * T::BN;
+        int tile = blockIdx.x / a.split, row = tile % a.row_tiles * T::BM;
+        long long column = (long long)(tile / a.row_tiles) * T::BN;
         weights.start(a.s.dense, a.s.reduction, row, a.s.out_maps);
         inputs.start(a.s, a.x, column, a.pixels);
-        tile_product<T>(weights, inputs, a.s.reduction, memory,
-                        [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
+        direct_tile<T>(a, weights, inputs, a.s.reduction, memory,
+                       [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
     }
 };
 
-static int is_conv(const cuda_job *job)
+static int supports(const cuda_job *job)
 {
-    return !job->shape->full;
+    return !job->shape->full && direct_takes(job);
 }
 
 static void prepare(cuda_job *job)
 {
+    const cuda_layer &s = *job->shape;
+    long long columns = (long long)job->batch * s.out_rows * s.out_cols;
     job->executed_macs = (double)job->layer->macs_dense;
+    if (direct_uses_tensor_cores(job))
+        choose_tile(job, tensor_choices, s.out_maps, columns, s.reduction);
+    else
+        choose_tile(job, plain_choices, s.out_maps, columns, s.reduction);
 }
 
 static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
@@ -78,7 +84,7 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
     direct_args a = direct_args_of(job, batch);
     long long rows = a.s.out_maps, columns = a.pixels = a.images * a.s.out_rows * a.s.out_cols;
     if (direct_uses_tensor_cores(job))
-        switch (choose_tile(tensor_choices, rows, columns, job->multiprocessors)) {
+        switch (job->tile) {
         case 0:
             return launch_tiles<conv_forward, tensor_square>(a, rows, columns, 1, stream);
         case 1:
@@ -86,7 +92,7 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
         default:
             return launch_tiles<conv_forward, tensor_32>(a, rows, columns, 1, stream);
         }
-    switch (choose_tile(plain_choices, rows, columns, job->multiprocessors)) {
+    switch (job->tile) {
     case 0:
         return launch_tiles<conv_forward, tile_square>(a, rows, columns, 1, stream);
     case 1:
@@ -103,5 +109,5 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
 }
 
 extern "C" const cuda_kernel direct_conv_forward = {
-    "direct_conv_forward", "direct", "kernels/direct_conv.cu", CNN_OP_CONV_FORWARD, is_conv, prepare, launch
+    "direct_conv_forward", "direct", "kernels/direct_conv.cu", CNN_OP_CONV_FORWARD, supports, prepare, launch
 };

@@ -6,7 +6,7 @@
 
 static constexpr tile_choice plain_choices[] = { choice_of<tile_square>(0.75f), choice_of<tile_64>(0.70f),
                                                  choice_of<tile_32>(0.60f),     choice_of<tile_16>(0.45f),
-                                                 choice_of<tile_8>(0.30f),      choice_of<tile_few>(0.40f) };
+                                                 choice_of<tile_8>(0.30f),      choice_of<tile_few>(0.40f, true) };
 static constexpr tile_choice tensor_choices[] = { choice_of<tensor_square>(2.0f), choice_of<tensor_64>(1.7f),
                                                   choice_of<tensor_32>(1.3f) };
 
@@ -45,31 +45,42 @@ template <class T> struct conv_backward_data {
     {
         transposed_weights<T, T::BM> weights;
         deltas_at_pixels<T, T::BN> deltas;
-        int row = (int)(blockIdx.x % a.row_tiles) * T::BM;
-        long long column = (long long)(blockIdx.x / a.row_tiles) * T::BN;
+        int tile = blockIdx.x / a.split, row = tile % a.row_tiles * T::BM;
+        long long column = (long long)(tile / a.row_tiles) * T::BN;
         weights.start(a.s, row);
         deltas.start(a.s, a.dy, column, a.pixels);
-        tile_product<T>(weights, deltas, a.s.out_maps * a.s.taps, memory,
-                        [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
+        direct_tile<T>(a, weights, deltas, a.s.out_maps * a.s.taps, memory,
+                       [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
     }
 };
 
-static int is_conv(const cuda_job *job)
+static int supports(const cuda_job *job)
 {
-    return !job->shape->full;
+    return !job->shape->full && direct_takes(job);
+}
+
+static bool on_tensor_cores(const cuda_job *job)
+{
+    return direct_uses_tensor_cores(job) && job->shape->in_maps >= TENSOR_MAPS;
 }
 
 static void prepare(cuda_job *job)
 {
+    const cuda_layer &s = *job->shape;
+    long long columns = (long long)job->batch * s.in_rows * s.in_cols, terms = (long long)s.out_maps * s.taps;
     job->executed_macs = (double)job->layer->macs_dense;
+    if (on_tensor_cores(job))
+        choose_tile(job, tensor_choices, s.in_maps, columns, terms);
+    else
+        choose_tile(job, plain_choices, s.in_maps, columns, terms);
 }
 
 static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
     direct_args a = direct_args_of(job, batch);
     long long rows = a.s.in_maps, columns = a.pixels = a.images * a.s.in_rows * a.s.in_cols;
-    if (direct_uses_tensor_cores(job) && rows >= TENSOR_MAPS)
-        switch (choose_tile(tensor_choices, rows, columns, job->multiprocessors)) {
+    if (on_tensor_cores(job))
+        switch (job->tile) {
         case 0:
             return launch_tiles<conv_backward_data, tensor_square>(a, rows, columns, 1, stream);
         case 1:
@@ -77,7 +88,7 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
         default:
             return launch_tiles<conv_backward_data, tensor_32>(a, rows, columns, 1, stream);
         }
-    switch (choose_tile(plain_choices, rows, columns, job->multiprocessors)) {
+    switch (job->tile) {
     case 0:
         return launch_tiles<conv_backward_data, tile_square>(a, rows, columns, 1, stream);
     case 1:
@@ -97,6 +108,6 @@ extern "C" const cuda_kernel direct_conv_backward_data = { "direct_conv_backward
                                                            "direct",
                                                            "kernels/direct_conv_data.cu",
                                                            CNN_OP_CONV_BACKWARD_DATA,
-                                                           is_conv,
+                                                           supports,
                                                            prepare,
                                                            launch };

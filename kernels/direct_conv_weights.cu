@@ -10,12 +10,6 @@ static constexpr tile_choice plain_choices[] = { choice_of<tile_square>(0.70f), 
 static constexpr tile_choice tensor_choices[] = { choice_of<tensor_square>(2.0f), choice_of<tensor_64>(1.7f),
                                                   choice_of<tensor_32>(1.3f) };
 
-/* Tiles of unlike shape at equal speed: padding decides, since slices fill the GPU whatever the tile. */
-template <int COUNT> static int choose(const tile_choice (&choices)[COUNT], long long rows, long long columns)
-{
-    return choose_tile(choices, rows, columns, 1);
-}
-
 static long long columns_of(const cuda_layer &s)
 {
     return (long long)s.reduction + 1;
@@ -45,23 +39,31 @@ template <class T> struct conv_backward_weights {
         float *to = s.partial + slice * (long long)s.out_maps * (s.reduction + 1);
         deltas.start(s, a.dy, row, begin);
         inputs.start(s, a.x, column, begin);
-        tile_product<T>(deltas, inputs, (int)(end - begin), memory,
+        tile_product<T>(deltas, inputs, 0, (int)(end - begin), memory,
                         [&](int r, int c, const auto &values) { put(to, row + r, column + c, values, s); });
     }
 };
 
-static int is_conv(const cuda_job *job)
+static int supports(const cuda_job *job)
 {
-    return !job->shape->full;
+    return !job->shape->full && direct_takes(job);
 }
 
-/* Enough slices for about three blocks on each multiprocessor. */
+/* The tile of least padding and best speed, since slices fill the GPU whatever the tile; then enough slices for about
+ * three blocks on each multiprocessor. */
 static void prepare(cuda_job *job)
 {
     const cuda_layer &s = *job->shape;
+    bool tensor = direct_uses_tensor_cores(job);
+    int multiprocessors = job->multiprocessors;
     job->executed_macs = (double)job->layer->macs_dense;
-    tile_choice tile = direct_uses_tensor_cores(job) ? tensor_choices[choose(tensor_choices, s.out_maps, columns_of(s))]
-                                                     : plain_choices[choose(plain_choices, s.out_maps, columns_of(s))];
+    job->multiprocessors = 1;
+    if (tensor)
+        choose_tile(job, tensor_choices, s.out_maps, columns_of(s), 1);
+    else
+        choose_tile(job, plain_choices, s.out_maps, columns_of(s), 1);
+    job->multiprocessors = multiprocessors;
+    tile_choice tile = tensor ? tensor_choices[job->tile] : plain_choices[job->tile];
     long long tiles = ((s.out_maps + tile.rows - 1) / tile.rows) * ((columns_of(s) + tile.columns - 1) / tile.columns);
     long long terms = (long long)job->batch * s.out_rows * s.out_cols;
     long long slices = (3LL * job->multiprocessors + tiles - 1) / tiles, most = (terms + SLICE_TERMS - 1) / SLICE_TERMS;
@@ -80,7 +82,7 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
     int slices = a.s.slices;
     a.pixels = a.images * a.s.out_rows * a.s.out_cols;
     if (direct_uses_tensor_cores(job))
-        switch (choose(tensor_choices, rows, columns)) {
+        switch (job->tile) {
         case 0:
             return launch_tiles<conv_backward_weights, tensor_square>(a, rows, columns, slices, stream);
         case 1:
@@ -88,7 +90,7 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
         default:
             return launch_tiles<conv_backward_weights, tensor_32>(a, rows, columns, slices, stream);
         }
-    switch (choose(plain_choices, rows, columns)) {
+    switch (job->tile) {
     case 0:
         return launch_tiles<conv_backward_weights, tile_square>(a, rows, columns, slices, stream);
     case 1:
@@ -108,6 +110,6 @@ extern "C" const cuda_kernel direct_conv_backward_weights = { "direct_conv_backw
                                                               "direct",
                                                               "kernels/direct_conv_weights.cu",
                                                               CNN_OP_CONV_BACKWARD_WEIGHTS,
-                                                              is_conv,
+                                                              supports,
                                                               prepare,
                                                               launch };

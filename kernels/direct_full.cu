@@ -6,7 +6,7 @@
 #include "kernels/direct.cuh"
 
 static constexpr tile_choice plain_choices[] = { choice_of<tile_square>(0.75f), choice_of<tile_64>(0.70f),
-                                                 choice_of<tile_few>(0.40f) };
+                                                 choice_of<tile_few>(0.40f, true) };
 static constexpr tile_choice tensor_choices[] = { choice_of<tensor_square>(2.0f), choice_of<tensor_64>(1.7f),
                                                   choice_of<tensor_32>(1.3f) };
 
@@ -24,11 +24,11 @@ template <class T> struct full_forward {
     {
         rows_of_matrix<T, T::BM> images;
         rows_of_matrix<T, T::BN> weights;
-        int row = (int)(blockIdx.x % a.row_tiles) * T::BM, column = (int)(blockIdx.x / a.row_tiles) * T::BN;
+        int tile = blockIdx.x / a.split, row = tile % a.row_tiles * T::BM, column = tile / a.row_tiles * T::BN;
         images.start(a.x, a.s.reduction, row, a.images);
         weights.start(a.s.dense, a.s.reduction, column, a.s.out_maps);
-        tile_product<T>(images, weights, a.s.reduction, memory,
-                        [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
+        direct_tile<T>(a, images, weights, a.s.reduction, memory,
+                       [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
     }
 };
 
@@ -48,11 +48,11 @@ template <class T> struct full_backward_data {
     {
         rows_of_matrix<T, T::BM> deltas;
         columns_of_matrix<T, T::BN, false> weights;
-        int row = (int)(blockIdx.x % a.row_tiles) * T::BM, column = (int)(blockIdx.x / a.row_tiles) * T::BN;
+        int tile = blockIdx.x / a.split, row = tile % a.row_tiles * T::BM, column = tile / a.row_tiles * T::BN;
         deltas.start(a.dy, a.s.out_maps, row, a.images);
         weights.start(a.s.dense, a.s.reduction, column);
-        tile_product<T>(deltas, weights, a.s.out_maps, memory,
-                        [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
+        direct_tile<T>(a, deltas, weights, a.s.out_maps, memory,
+                       [&](int r, int c, const auto &values) { put(a, row + r, column + c, values); });
     }
 };
 
@@ -78,17 +78,22 @@ template <class T> struct full_backward_weights {
         float *to = s.partial + slice * (long long)s.out_maps * (s.reduction + 1);
         deltas.start(a.dy + (long long)begin * s.out_maps, s.out_maps, row);
         inputs.start(a.x + (long long)begin * s.reduction, s.reduction, column);
-        tile_product<T>(deltas, inputs, end - begin, memory,
+        tile_product<T>(deltas, inputs, 0, end - begin, memory,
                         [&](int r, int c, const auto &values) { put(to, row + r, column + c, values, s); });
     }
 };
+
+static bool on_tensor_cores(const cuda_job *job)
+{
+    return direct_uses_tensor_cores(job) && job->batch >= TENSOR_MAPS;
+}
 
 template <template <class> class OP>
 static cudaError_t launch_product(const cuda_job *job, const direct_args &a, long long rows, long long columns,
                                   int slices, cudaStream_t stream)
 {
-    if (direct_uses_tensor_cores(job) && rows >= TENSOR_MAPS)
-        switch (choose_tile(tensor_choices, rows, columns, job->multiprocessors)) {
+    if (on_tensor_cores(job))
+        switch (job->tile) {
         case 0:
             return launch_tiles<OP, tensor_square>(a, rows, columns, slices, stream);
         case 1:
@@ -96,7 +101,7 @@ static cudaError_t launch_product(const cuda_job *job, const direct_args &a, lon
         default:
             return launch_tiles<OP, tensor_32>(a, rows, columns, slices, stream);
         }
-    switch (choose_tile(plain_choices, rows, columns, job->multiprocessors)) {
+    switch (job->tile) {
     case 0:
         return launch_tiles<OP, tile_square>(a, rows, columns, slices, stream);
     case 1:
@@ -130,16 +135,30 @@ static int is_full(const cuda_job *job)
     return job->shape->full;
 }
 
-static void prepare(cuda_job *job)
+static void choose(cuda_job *job, long long rows, long long columns, long long terms)
 {
     job->executed_macs = (double)job->layer->macs_dense;
+    if (on_tensor_cores(job))
+        choose_tile(job, tensor_choices, rows, columns, terms);
+    else
+        choose_tile(job, plain_choices, rows, columns, terms);
+}
+
+static void prepare_forward(cuda_job *job)
+{
+    choose(job, job->batch, job->shape->out_maps, job->shape->reduction);
+}
+
+static void prepare_data(cuda_job *job)
+{
+    choose(job, job->batch, job->shape->reduction, job->shape->out_maps);
 }
 
 /* Slices where the matrix alone does not fill the GPU, of at least SLICE_TERMS images. */
 static void prepare_weights(cuda_job *job)
 {
     const cuda_layer &s = *job->shape;
-    prepare(job);
+    choose(job, s.out_maps, (long long)s.reduction + 1, 1);
     long long size = (long long)s.out_maps * (s.reduction + 1), tiles = (size + 1023) / 1024;
     long long slices = job->multiprocessors / tiles, most = job->batch / SLICE_TERMS;
     slices = slices < most ? slices : most;
@@ -150,9 +169,9 @@ static void prepare_weights(cuda_job *job)
     extern "C" const cuda_kernel symbol = { #symbol,           "direct",         "kernels/direct_full.cu", operation, \
                                             supports_function, prepare_function, launch_function };
 
-FULL(direct_whole_forward, CNN_OP_CONV_FORWARD, is_full, prepare, forward)
-FULL(direct_full_forward, CNN_OP_FULL_FORWARD, NULL, prepare, forward)
-FULL(direct_whole_backward_data, CNN_OP_CONV_BACKWARD_DATA, is_full, prepare, backward_data)
-FULL(direct_full_backward_data, CNN_OP_FULL_BACKWARD_DATA, NULL, prepare, backward_data)
+FULL(direct_whole_forward, CNN_OP_CONV_FORWARD, is_full, prepare_forward, forward)
+FULL(direct_full_forward, CNN_OP_FULL_FORWARD, NULL, prepare_forward, forward)
+FULL(direct_whole_backward_data, CNN_OP_CONV_BACKWARD_DATA, is_full, prepare_data, backward_data)
+FULL(direct_full_backward_data, CNN_OP_FULL_BACKWARD_DATA, NULL, prepare_data, backward_data)
 FULL(direct_whole_backward_weights, CNN_OP_CONV_BACKWARD_WEIGHTS, is_full, prepare_weights, backward_weights)
 FULL(direct_full_backward_weights, CNN_OP_FULL_BACKWARD_WEIGHTS, NULL, prepare_weights, backward_weights)

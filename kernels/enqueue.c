@@ -31,25 +31,47 @@ static cudaError_t order(cudaStream_t before, cudaStream_t after, cudaEvent_t ev
     return code ? code : cudaStreamWaitEvent(after, event, 0);
 }
 
-/* Weight gradients read deltas and nothing waits for them but the update, so a recording lets them run beside. */
+/* A layer's weight gradient, wherever it stands in the list. */
+static const struct cuda_job *weights_of(const struct cnn_program *p, const struct cnn_layer *layer)
+{
+    for (int i = 0; i < p->job_count; i++)
+        if (p->jobs[i].layer == layer && is_weights(p->jobs[i].kernel->kind))
+            return &p->jobs[i];
+    return NULL;
+}
+
+/* Weight gradients read deltas and nothing waits for them but the update: in a recording each starts as soon as its
+ * delta is there, beside the data's gradient. */
+static cudaError_t start_weights(struct cnn_program *p, const struct cnn_layer *layer, const struct cuda_batch *batch)
+{
+    const struct cuda_job *job = weights_of(p, layer);
+    cudaError_t code = job ? order(p->stream, p->side, p->fork) : cudaSuccess;
+    return code || !job ? code : job->kernel->launch(job, batch, p->side);
+}
+
+static cudaError_t backward_forked(struct cnn_program *p, const struct cuda_batch *batch)
+{
+    cudaError_t code = cudaSuccess;
+    for (int l = p->network->layer_count - 1; !code && l >= 0; l--) {
+        const struct cnn_layer *layer = &p->network->layers[l];
+        code = start_weights(p, layer, batch);
+        for (int i = 0; !code && i < p->job_count; i++) {
+            const struct cuda_job *job = &p->jobs[i];
+            if (job->layer == layer && job->kernel->kind > CNN_OP_LOSS && !is_weights(job->kernel->kind))
+                code = job->kernel->launch(job, batch, p->stream);
+        }
+    }
+    return code ? code : order(p->side, p->stream, p->join);
+}
+
 static cudaError_t backward(struct cnn_program *p, const struct cuda_batch *batch, bool fork)
 {
     cudaError_t code = cudaSuccess;
-    bool forked = false;
-    for (int i = 0; !code && i < p->job_count; i++) {
-        const struct cuda_job *job = &p->jobs[i];
-        if (job->kernel->kind < CNN_OP_LOSS)
-            continue;
-        bool aside = fork && is_weights(job->kernel->kind);
-        if (aside) {
-            code = order(p->stream, p->side, p->fork);
-            forked = true;
-        }
-        if (!code)
-            code = job->kernel->launch(job, batch, aside ? p->side : p->stream);
-    }
-    if (!code && forked)
-        code = order(p->side, p->stream, p->join);
+    if (fork)
+        code = backward_forked(p, batch);
+    for (int i = 0; !fork && !code && i < p->job_count; i++)
+        if (p->jobs[i].kernel->kind > CNN_OP_LOSS)
+            code = p->jobs[i].kernel->launch(&p->jobs[i], batch, p->stream);
     return code ? code : cuda_update_launch(&p->update, p->stream);
 }
 

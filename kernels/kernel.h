@@ -25,6 +25,9 @@ struct cuda_tap {
     int16_t row, col; /* of the tap, to be compared with the borders */
 };
 
+/* Row and column of a tap that meets no pixel: such taps stand behind a table. */
+#define CUDA_NO_TAP 31
+
 /* A layer as kernels see it. A layer whose every output reads the whole input (fully connected, or a convolution as
  * large as its input) is a 1 x 1 convolution over in_maps = all its inputs. */
 struct cuda_layer {
@@ -40,7 +43,7 @@ struct cuda_layer {
     enum cnn_layer_kind kind;
     /* Tables on the device. */
     struct cuda_tap *forward;  /* [in_maps][taps]: from a window's corner into the input */
-    struct cuda_tap *backward; /* [out_maps][taps]: from an input pixel, moved by the padding, into the delta */
+    struct cuda_tap *backward; /* [out_maps][taps]: from (input pixel + padding) / stride into the delta */
     int32_t *transposed;       /* [out_maps][taps]: offset of weight (out map, map 0, tap) */
     int32_t *first, *source;   /* of a table: as in struct cnn_layer; NULL where every pair is connected */
     int32_t *pair_out;         /* [pairs]: output map */
@@ -69,8 +72,10 @@ struct cuda_job {
     const float *below_y; /* output of the layer below, from which its slope is worked out; equals x */
     enum cnn_activation below;
     const float *weights, *bias; /* canonical */
+    int tile, split; /* of `direct`: which tile, and among how many blocks its terms are dealt; set by prepare() */
     float *workspace;
     int64_t workspace_size; /* floats; set by prepare() */
+    int64_t tickets;        /* words at its begin that start as zero; set by prepare() */
     double executed_macs;   /* of one image, as this kernel does it; set by prepare() */
     void *library;          /* struct cuda_blas, where the kernel needs it */
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define SIDE_LIMIT 32767 /* of a convolution's kernel: a tap's row and column have 16 bits */
+#define FILL 64          /* taps that meet nothing behind a table, for tiles that read beyond its end */
 
 static bool is_full(const struct cnn_layer *layer)
 {
@@ -77,8 +78,9 @@ void cuda_layer_carve(struct cuda_layer *shape, const struct cnn_layer *layer, s
     int64_t out_taps = (int64_t)shape->out_maps * shape->taps, pairs = layer->first ? layer->pairs : 0;
     int64_t partial = (int64_t)shape->out_maps * (shape->reduction + 1);
     shape->forward =
-        cuda_carve(memory, CUDA_WORKSPACE, conv ? 2 * (int64_t)shape->reduction : 0, "taps of layer", index);
-    shape->backward = cuda_carve(memory, CUDA_WORKSPACE, conv ? 2 * out_taps : 0, "backward taps of layer", index);
+        cuda_carve(memory, CUDA_WORKSPACE, conv ? 2 * ((int64_t)shape->reduction + FILL) : 0, "taps of layer", index);
+    shape->backward =
+        cuda_carve(memory, CUDA_WORKSPACE, conv ? 2 * (out_taps + FILL) : 0, "backward taps of layer", index);
     shape->transposed = cuda_carve(memory, CUDA_WORKSPACE, conv ? out_taps : 0, "transposition of layer", index);
     shape->first = cuda_carve(memory, CUDA_WORKSPACE, pairs ? shape->out_maps + 1 : 0, "table offsets of layer", index);
     shape->source = cuda_carve(memory, CUDA_WORKSPACE, pairs, "table of layer", index);
@@ -103,7 +105,7 @@ static cudaError_t send(void *to, const void *from, size_t bytes)
 static cudaError_t fill_taps(const struct cuda_layer *s)
 {
     size_t in = (size_t)s->reduction, out = (size_t)s->out_maps * (size_t)s->taps, all = in > out ? in : out;
-    struct cuda_tap *taps = malloc(all * sizeof *taps);
+    struct cuda_tap *taps = malloc((all + FILL) * sizeof *taps);
     int32_t *transposed = malloc(out * sizeof *transposed);
     cudaError_t code = taps && transposed ? cudaSuccess : cudaErrorMemoryAllocation;
     for (int map = 0, at = 0; !code && map < s->in_maps; map++)
@@ -111,19 +113,22 @@ static cudaError_t fill_taps(const struct cuda_layer *s)
             for (int col = 0; col < s->kernel_cols; col++, at++)
                 taps[at] = (struct cuda_tap){ map * s->in_rows * s->in_cols + row * s->in_cols + col, (int16_t)row,
                                               (int16_t)col };
+    for (size_t i = 0; !code && i < FILL; i++)
+        taps[in + i] = (struct cuda_tap){ 0, CUDA_NO_TAP, CUDA_NO_TAP };
     if (!code)
-        code = send(s->forward, taps, in * sizeof *taps);
+        code = send(s->forward, taps, (in + FILL) * sizeof *taps);
     for (int map = 0, at = 0; !code && map < s->out_maps; map++)
         for (int row = 0; row < s->kernel_rows; row++)
             for (int col = 0; col < s->kernel_cols; col++, at++) {
                 int plane = map * s->out_rows * s->out_cols;
-                /* with a stride the offset depends on the pixel: the map's alone is kept */
-                int offset = s->stride == 1 ? plane - row * s->out_cols - col : plane;
+                int offset = plane - row / s->stride * s->out_cols - col / s->stride;
                 taps[at] = (struct cuda_tap){ offset, (int16_t)row, (int16_t)col };
                 transposed[at] = map * s->reduction + at % s->taps;
             }
+    for (size_t i = 0; !code && i < FILL; i++)
+        taps[out + i] = (struct cuda_tap){ 0, CUDA_NO_TAP, CUDA_NO_TAP };
     if (!code)
-        code = send(s->backward, taps, out * sizeof *taps);
+        code = send(s->backward, taps, (out + FILL) * sizeof *taps);
     if (!code)
         code = send(s->transposed, transposed, out * sizeof *transposed);
     free(taps);

@@ -62,25 +62,27 @@ template <class T, int ROWS> struct by_row {
     }
 };
 
+/* Rows beyond the last and columns beyond the last are fetched from the last one: their outputs are never written.
+ * Terms beyond the last are zero in both operands. */
+
 /* matrix[row][term], rows of length `length`. */
 template <class T, int ROWS> struct rows_of_matrix : by_term<T, ROWS> {
     const float *from;
-    long long length;
-    int rows; /* of the matrix, from the tile's first on */
+    int length, last; /* the last row, counted from the tile's first */
 
-    __device__ void start(const float *matrix, long long length_, long long first, long long all)
+    __device__ void start(const float *matrix, int length_, long long first, long long all)
     {
         from = matrix + first * length_ + this->term();
         length = length_;
-        rows = (int)min(all - first, (long long)ROWS);
+        last = (int)min(all - first, (long long)ROWS) - 1;
     }
 
     __device__ void fetch(int begin, int terms)
     {
+        bool there = begin + this->term() < terms;
 #pragma unroll
         for (int i = 0; i < this->COUNT; i++)
-            this->value[i] =
-                begin + this->term() < terms && this->row(i) < rows ? from[this->row(i) * length + begin] : 0;
+            this->value[i] = there ? from[(long long)min(this->row(i), last) * length + begin] : 0;
     }
 };
 
@@ -88,14 +90,13 @@ template <class T, int ROWS> struct rows_of_matrix : by_term<T, ROWS> {
  */
 template <class T, int ROWS, bool ONES> struct columns_of_matrix : by_row<T, ROWS> {
     const float *from;
-    long long length;
-    int rows;
+    int length, rows;
 
-    __device__ void start(const float *matrix, long long length_, int first)
+    __device__ void start(const float *matrix, int length_, int first)
     {
         from = matrix + first;
         length = length_;
-        rows = (int)length_ - first;
+        rows = length_ - first;
     }
 
     __device__ void fetch(int begin, int terms)
@@ -103,104 +104,86 @@ template <class T, int ROWS, bool ONES> struct columns_of_matrix : by_row<T, ROW
 #pragma unroll
         for (int i = 0; i < this->COUNT; i++) {
             int term = begin + this->term(i), row = this->row(this->own(i));
-            float one = ONES && row == rows && term < terms ? 1.0f : 0.0f;
-            this->value[i] = term < terms && row < rows ? from[term * length + row] : one;
+            bool there = term < terms && row < rows;
+            float other = ONES && row == rows && term < terms ? 1.0f : 0.0f;
+            this->value[i] = there ? from[(long long)term * length + row] : other;
+        }
+    }
+};
+
+/* Bits of the taps 0..kernel-1 that meet a pixel: `at` is the first tap's place, forward; or the last one's, where taps
+ * step back and only every `stride`-th meets a pixel. Bit 31 is never set: it belongs to the taps that fill a table up.
+ */
+__device__ __forceinline__ unsigned bits_forward(int at, int kernel, int side)
+{
+    int low = max(0, -at), high = min(kernel, side - at);
+    return high > low ? (1u << high) - (1u << low) : 0;
+}
+
+__device__ __forceinline__ unsigned bits_backward(int at, int kernel, int side, int stride)
+{
+    unsigned bits = 0;
+    for (int tap = at % stride; tap < kernel && tap <= at; tap += stride)
+        bits |= (at - tap) / stride < side ? 1u << tap : 0;
+    return bits;
+}
+
+__device__ __forceinline__ bool meets(unsigned row_bits, unsigned col_bits, const cuda_tap &tap)
+{
+    return (row_bits >> tap.row) & (col_bits >> tap.col) & 1;
+}
+
+/* What an output or input pixel meets through a table of taps: rows are pixels, terms taps. */
+template <class T, int ROWS> struct pixels_by_taps : by_row<T, ROWS> {
+    static constexpr int OWN = by_row<T, ROWS>::OWN;
+    const float *from[OWN];
+    unsigned row_bits[OWN], col_bits[OWN];
+    const cuda_tap *taps;
+
+    __device__ void fetch(int begin, int)
+    {
+#pragma unroll
+        for (int i = 0; i < this->COUNT; i++) {
+            int own = this->own(i);
+            cuda_tap tap = taps[begin + this->term(i)];
+            this->value[i] = meets(row_bits[own], col_bits[own], tap) ? from[own][tap.offset] : 0;
         }
     }
 };
 
 /* Rows are output pixels of all images, terms the taps of their windows: x unfolded, never in memory. */
-template <class T, int ROWS> struct windows : by_row<T, ROWS> {
-    static constexpr int OWN = by_row<T, ROWS>::OWN;
-    const float *from[OWN]; /* NULL: no such pixel */
-    int top[OWN], left[OWN];
-    const cuda_tap *taps;
-    int padded, in_rows, in_cols;
-
+template <class T, int ROWS> struct windows : pixels_by_taps<T, ROWS> {
     __device__ void start(const cuda_layer &s, const float *x, long long first, long long all)
     {
-        taps = s.forward;
-        padded = s.padded;
-        in_rows = s.in_rows;
-        in_cols = s.in_cols;
+        this->taps = s.forward;
 #pragma unroll
-        for (int own = 0; own < OWN; own++) {
-            long long image, pixel_of_all = first + this->row(own);
+        for (int own = 0; own < this->OWN; own++) {
+            long long image;
             int pixel;
-            divide(pixel_of_all < all ? pixel_of_all : 0, s.out_rows * s.out_cols, &image, &pixel);
-            top[own] = pixel / s.out_cols * s.stride - s.pad;
-            left[own] = pixel % s.out_cols * s.stride - s.pad;
-            from[own] = pixel_of_all < all
-                            ? x + image * s.in_maps * s.in_rows * s.in_cols + (top[own] * s.in_cols + left[own])
-                            : NULL;
-        }
-    }
-
-    __device__ void fetch(int begin, int terms)
-    {
-#pragma unroll
-        for (int i = 0; i < this->COUNT; i++) {
-            int term = begin + this->term(i), own = this->own(i);
-            this->value[i] = 0;
-            if (term < terms && from[own]) {
-                cuda_tap tap = taps[term];
-                if (!padded || ((unsigned)(top[own] + tap.row) < (unsigned)in_rows &&
-                                (unsigned)(left[own] + tap.col) < (unsigned)in_cols))
-                    this->value[i] = from[own][tap.offset];
-            }
+            divide(min(first + this->row(own), all - 1), s.out_rows * s.out_cols, &image, &pixel);
+            int top = pixel / s.out_cols * s.stride - s.pad, left = pixel % s.out_cols * s.stride - s.pad;
+            this->row_bits[own] = bits_forward(top, s.kernel_rows, s.in_rows);
+            this->col_bits[own] = bits_forward(left, s.kernel_cols, s.in_cols);
+            this->from[own] = x + image * s.in_maps * s.in_rows * s.in_cols + (top * s.in_cols + left);
         }
     }
 };
 
 /* Rows are input pixels of all images, terms (output map, tap): the deltas that reach a pixel. */
-template <class T, int ROWS> struct deltas_at_pixels : by_row<T, ROWS> {
-    static constexpr int OWN = by_row<T, ROWS>::OWN;
-    const float *from[OWN];
-    int top[OWN], left[OWN];
-    const cuda_tap *taps;
-    int stride, out_rows, out_cols;
-
+template <class T, int ROWS> struct deltas_at_pixels : pixels_by_taps<T, ROWS> {
     __device__ void start(const cuda_layer &s, const float *dy, long long first, long long all)
     {
-        taps = s.backward;
-        stride = s.stride;
-        out_rows = s.out_rows;
-        out_cols = s.out_cols;
+        this->taps = s.backward;
 #pragma unroll
-        for (int own = 0; own < OWN; own++) {
-            long long image, pixel_of_all = first + this->row(own);
+        for (int own = 0; own < this->OWN; own++) {
+            long long image;
             int pixel;
-            divide(pixel_of_all < all ? pixel_of_all : 0, s.in_rows * s.in_cols, &image, &pixel);
-            top[own] = pixel / s.in_cols + s.pad;
-            left[own] = pixel % s.in_cols + s.pad;
-            from[own] = pixel_of_all < all ? dy + image * s.out_maps * s.out_rows * s.out_cols : NULL;
-            if (from[own] && stride == 1)
-                from[own] += top[own] * s.out_cols + left[own];
-        }
-    }
-
-    __device__ float strided(int own, const cuda_tap &tap)
-    {
-        int row = top[own] - tap.row, col = left[own] - tap.col;
-        if (row < 0 || col < 0 || row % stride || col % stride || row / stride >= out_rows || col / stride >= out_cols)
-            return 0;
-        return from[own][tap.offset + row / stride * out_cols + col / stride];
-    }
-
-    __device__ void fetch(int begin, int terms)
-    {
-#pragma unroll
-        for (int i = 0; i < this->COUNT; i++) {
-            int term = begin + this->term(i), own = this->own(i);
-            this->value[i] = 0;
-            if (term < terms && from[own]) {
-                cuda_tap tap = taps[term];
-                if (stride > 1)
-                    this->value[i] = strided(own, tap);
-                else if ((unsigned)(top[own] - tap.row) < (unsigned)out_rows &&
-                         (unsigned)(left[own] - tap.col) < (unsigned)out_cols)
-                    this->value[i] = from[own][tap.offset];
-            }
+            divide(min(first + this->row(own), all - 1), s.in_rows * s.in_cols, &image, &pixel);
+            int bottom = pixel / s.in_cols + s.pad, right = pixel % s.in_cols + s.pad;
+            this->row_bits[own] = bits_backward(bottom, s.kernel_rows, s.out_rows, s.stride);
+            this->col_bits[own] = bits_backward(right, s.kernel_cols, s.out_cols, s.stride);
+            this->from[own] =
+                dy + image * s.out_maps * s.out_rows * s.out_cols + (bottom / s.stride * s.out_cols + right / s.stride);
         }
     }
 };
@@ -209,14 +192,14 @@ template <class T, int ROWS> struct deltas_at_pixels : by_row<T, ROWS> {
 template <class T, int ROWS> struct transposed_weights : by_term<T, ROWS> {
     const float *from;
     const int32_t *places;
-    int taps, rows;
+    int taps, last;
 
     __device__ void start(const cuda_layer &s, int first)
     {
         from = s.dense + (long long)first * s.taps;
         places = s.transposed;
         taps = s.taps;
-        rows = s.in_maps - first;
+        last = min(s.in_maps - first, ROWS) - 1;
     }
 
     __device__ void fetch(int begin, int terms)
@@ -224,7 +207,7 @@ template <class T, int ROWS> struct transposed_weights : by_term<T, ROWS> {
         int term = begin + this->term(), place = term < terms ? places[term] : 0;
 #pragma unroll
         for (int i = 0; i < this->COUNT; i++)
-            this->value[i] = term < terms && this->row(i) < rows ? from[place + this->row(i) * taps] : 0;
+            this->value[i] = term < terms ? from[place + min(this->row(i), last) * taps] : 0;
     }
 };
 
@@ -232,13 +215,13 @@ template <class T, int ROWS> struct transposed_weights : by_term<T, ROWS> {
 template <class T, int ROWS> struct deltas_of_maps : by_term<T, ROWS> {
     const float *from;
     long long begin_at;
-    int plane, maps, rows;
+    int plane, maps, last;
 
     __device__ void start(const cuda_layer &s, const float *dy, int first, long long begin)
     {
         plane = s.out_rows * s.out_cols;
         maps = s.out_maps;
-        rows = maps - first;
+        last = min(maps - first, ROWS) - 1;
         from = dy + (long long)first * plane;
         begin_at = begin;
     }
@@ -251,7 +234,7 @@ template <class T, int ROWS> struct deltas_of_maps : by_term<T, ROWS> {
         const float *at = from + image * maps * plane + pixel;
 #pragma unroll
         for (int i = 0; i < this->COUNT; i++)
-            this->value[i] = term < terms && this->row(i) < rows ? at[(long long)this->row(i) * plane] : 0;
+            this->value[i] = term < terms ? at[min(this->row(i), last) * plane] : 0;
     }
 };
 
@@ -262,40 +245,41 @@ template <class T, int ROWS> struct inputs_of_taps : by_term<T, ROWS> {
     const float *from;
     long long begin_at;
     cuda_tap taps[COUNT];
-    int rows, out_cols, plane, stride, pad, padded, in_rows, in_cols, in_size;
+    int bias_row, plane, out_cols, stride, pad, kernel_rows, kernel_cols, in_rows, in_cols, in_size;
 
     __device__ void start(const cuda_layer &s, const float *x, int first, long long begin)
     {
-        rows = s.reduction - first;
-        out_cols = s.out_cols;
+        bias_row = s.reduction - first;
         plane = s.out_rows * s.out_cols;
+        out_cols = s.out_cols;
         stride = s.stride;
         pad = s.pad;
-        padded = s.padded;
+        kernel_rows = s.kernel_rows;
+        kernel_cols = s.kernel_cols;
         in_rows = s.in_rows;
         in_cols = s.in_cols;
         in_size = s.in_maps * s.in_rows * s.in_cols;
         from = x;
         begin_at = begin;
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            taps[i] = this->row(i) < rows ? s.forward[first + this->row(i)] : cuda_tap{ 0, 0, 0 };
+        for (int i = 0; i < COUNT; i++) /* the table is filled up with taps that meet nothing */
+            taps[i] = s.forward[min(first + this->row(i), s.reduction)];
     }
 
     __device__ void fetch(int begin, int terms)
     {
         long long image;
         int pixel, term = begin + this->term();
-        divide(begin_at + (term < terms ? term : 0), plane, &image, &pixel);
+        bool there = term < terms;
+        divide(begin_at + (there ? term : 0), plane, &image, &pixel);
         int top = pixel / out_cols * stride - pad, left = pixel % out_cols * stride - pad;
+        unsigned row_bits = there ? bits_forward(top, kernel_rows, in_rows) : 0;
+        unsigned col_bits = bits_forward(left, kernel_cols, in_cols);
         const float *at = from + image * in_size + (top * in_cols + left);
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            this->value[i] = term < terms && this->row(i) == rows ? 1.0f : 0.0f;
-            if (term < terms && this->row(i) < rows &&
-                (!padded || ((unsigned)(top + taps[i].row) < (unsigned)in_rows &&
-                             (unsigned)(left + taps[i].col) < (unsigned)in_cols)))
-                this->value[i] = at[taps[i].offset];
+            float other = there && this->row(i) == bias_row ? 1.0f : 0.0f;
+            this->value[i] = meets(row_bits, col_bits, taps[i]) ? at[taps[i].offset] : other;
         }
     }
 };

@@ -149,3 +149,13 @@ NAIVE(naive_conv_backward_data, CNN_OP_CONV_BACKWARD_DATA, prepare, backward_dat
 NAIVE(naive_full_backward_data, CNN_OP_FULL_BACKWARD_DATA, prepare, backward_data)
 NAIVE(naive_conv_backward_weights, CNN_OP_CONV_BACKWARD_WEIGHTS, prepare_weights, backward_weights)
 NAIVE(naive_full_backward_weights, CNN_OP_FULL_BACKWARD_WEIGHTS, prepare_weights, backward_weights)
+
+/* Kernels that the tiles of `direct` do not take: larger than 31 on a side, of convolutions that are no matrix product.
+ */
+#define PLAIN(symbol, operation, prepare_function, launch_function)                                        \
+    extern "C" const cuda_kernel symbol = { #symbol, "direct",         "kernels/naive_conv.cu", operation, \
+                                            NULL,    prepare_function, launch_function };
+
+PLAIN(plain_conv_forward, CNN_OP_CONV_FORWARD, prepare, forward)
+PLAIN(plain_conv_backward_data, CNN_OP_CONV_BACKWARD_DATA, prepare, backward_data)
+PLAIN(plain_conv_backward_weights, CNN_OP_CONV_BACKWARD_WEIGHTS, prepare_weights, backward_weights)

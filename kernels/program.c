@@ -28,7 +28,8 @@ static cudaError_t poison(struct cnn_program *p)
         code = cudaMemset(p->gradient, 0xff, (size_t)p->network->parameters * sizeof(float));
     for (int i = 0; !code && i < p->job_count; i++)
         if (p->jobs[i].workspace)
-            code = cudaMemset(p->jobs[i].workspace, 0xff, (size_t)p->jobs[i].workspace_size * sizeof(float));
+            code = cudaMemset(p->jobs[i].workspace + p->jobs[i].tickets, 0xff,
+                              (size_t)(p->jobs[i].workspace_size - p->jobs[i].tickets) * sizeof(float));
     return code;
 }
 

@@ -36,6 +36,9 @@
     K(direct_whole_backward_weights)  \
     K(direct_conv_backward_weights)   \
     K(direct_full_backward_weights)   \
+    K(plain_conv_forward)             \
+    K(plain_conv_backward_data)       \
+    K(plain_conv_backward_weights)    \
     K(shared_subsample_forward)       \
     K(shared_maxpool_forward)         \
     K(shared_avgpool_forward)         \

@@ -155,8 +155,7 @@ int cuda_fetch(struct cnn_program *p, struct cnn_answer *answer, struct cnn_erro
         return cnn_error_set(error, CNN_INVALID, "no labels or outputs to fetch: no step has run");
     if (cuda_device_use(p->device, error))
         return CNN_ERROR;
-    cudaError_t code =
-        cudaMemcpyAsync(p->answer, p->loss.answer, sizeof *p->answer, cudaMemcpyDeviceToHost, p->stream);
+    cudaError_t code = cudaMemcpyAsync(p->answer, p->loss.answer, sizeof *p->answer, cudaMemcpyDeviceToHost, p->stream);
     if (!code)
         code = cudaMemsetAsync(p->loss.answer, 0, sizeof *p->answer, p->stream);
     if (!code && answer->labels)

@@ -197,31 +197,62 @@ template <int BM_, int BN_, int BK_, int WM_, int WN_> struct tensor_tile {
     }
 };
 
-/* All `terms` of a tile, from its loaders to put(). */
+/* Terms [begin, terms) of a tile, from its loaders to put(). */
 template <class T, class A, class B, class PUT>
-__device__ __forceinline__ void tile_product(A &a, B &b, int terms, float *memory, PUT put)
+__device__ __forceinline__ void tile_product(A &a, B &b, int begin, int terms, float *memory, PUT put)
 {
     T tile;
-    float *as[2] = { memory, memory + T::A_SIZE };
-    float *bs[2] = { memory + 2 * T::A_SIZE, memory + 2 * T::A_SIZE + T::B_SIZE };
+    float *as = memory, *bs = memory + 2 * T::A_SIZE; /* two buffers each, told apart by an offset: an array of pointers
+                                                         would go to local memory and lose that they are shared */
     int now = 0;
     tile.clear();
-    a.fetch(0, terms);
-    b.fetch(0, terms);
-    a.store(as[0]);
-    b.store(bs[0]);
+    a.fetch(begin, terms);
+    b.fetch(begin, terms);
+    a.store(as);
+    b.store(bs);
     __syncthreads();
-    for (int term = T::BK; term < terms; term += T::BK) {
+    for (int term = begin + T::BK; term < terms; term += T::BK) {
         a.fetch(term, terms);
         b.fetch(term, terms);
-        tile.multiply(as[now], bs[now]);
+        tile.multiply(as + now * T::A_SIZE, bs + now * T::B_SIZE);
         now ^= 1;
-        a.store(as[now]);
-        b.store(bs[now]);
+        a.store(as + now * T::A_SIZE);
+        b.store(bs + now * T::B_SIZE);
         __syncthreads();
     }
-    tile.multiply(as[now], bs[now]);
+    tile.multiply(as + now * T::A_SIZE, bs + now * T::B_SIZE);
     tile.finish(memory, put);
+}
+
+/* Where the terms of a tile are dealt to several blocks: each leaves its sums in `partial` ([tile][slice][BM][BN]), and
+ * the block that finishes last adds them up in slice order and puts them; so the order never depends on the schedule.
+ * Tickets are zero before and after. */
+template <class T, class PUT>
+__device__ __forceinline__ void join_slices(float *partial, unsigned *ticket, int slices, PUT put)
+{
+    static_assert(T::THREADS * 4 == T::BM * T::BN, "four outputs per thread");
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicAdd(ticket, 1u) == (unsigned)slices - 1;
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+    float sum[4] = { 0, 0, 0, 0 };
+    const float4 *from = (const float4 *)partial + threadIdx.x;
+#pragma unroll 4
+    for (int slice = 0; slice < slices; slice++) {
+        float4 part = __ldcg(from + slice * (T::BM * T::BN / 4));
+        sum[0] += part.x;
+        sum[1] += part.y;
+        sum[2] += part.z;
+        sum[3] += part.w;
+    }
+    put((int)threadIdx.x * 4 / T::BN, (int)threadIdx.x * 4 % T::BN, sum);
+    if (threadIdx.x == 0)
+        *ticket = 0;
 }
 
 #endif

@@ -12,6 +12,12 @@
 #define SLICE_FLOATS ((long long)48 << 20)
 #define SLICES_MOST 256
 
+/* The terms of a tile go to several blocks where there are few tiles: up to this many blocks per multiprocessor, each
+ * with at least so many rounds of terms. */
+#define SPLIT_BLOCKS 2
+#define SPLIT_ROUNDS 2
+#define SPLIT_MOST 64
+
 /* Tensor cores (tf32) are taken from this many maps on, and from this many terms of a sum; below, tiles would be mostly
  * padding. */
 #define TENSOR_MAPS 24
