@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* From a network and options to tensors, jobs and passes. cpu_build() chooses layout and kernels and works out every
  * size; cpu_bind() then gives each tensor and job its place, once to add up the sizes and once with memory. */
+#include "cpu/gemm_list.h"
 #include "cpu/program.h"
 #include "cpu/registry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +13,12 @@
  * some 20 passes): below, a network of this size is slower with the thread than without. */
 #define STEP_MACS_PER_THREAD 1000000
 
-/* Images per block where batches are small: a block at most half empty. */
+/* Images of a block: with `direct` one where a block would be at most half full; `winograd` has no other way. */
 static int preferred_lanes(enum cpu_isa isa, const char *algorithm, int batch)
 {
     int width = cpu_isa_width(isa), lanes = width < 8 ? 8 : width;
+    if (!strcmp(algorithm, "winograd"))
+        return lanes;
     return strcmp(algorithm, "direct") || batch * 2 <= lanes ? 1 : lanes;
 }
 
@@ -79,12 +83,18 @@ static int choose_lanes(struct cnn_program *p, struct cnn_error *error)
     return CNN_OK;
 }
 
-static bool known_algorithm(const char *name)
+/* `what`: "algorithm", or the operation that chose it. */
+static int check_algorithm(const char *what, const char *name, struct cnn_error *error)
 {
     for (const char *const *a = cpu_algorithms(); *a; a++)
         if (!strcmp(*a, name))
-            return true;
-    return false;
+            return CNN_OK;
+    if (!strcmp(name, "gemm"))
+        return cpu_gemm_check(1, error);
+    char list[80] = "";
+    for (const char *const *a = cpu_algorithms(); *a; a++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", a == cpu_algorithms() ? "" : ", ", *a);
+    return cnn_error_set(error, CNN_INVALID, "%s = %s: the CPU backends have %s", what, name, list);
 }
 
 static int check_isa(struct cnn_program *p, struct cnn_error *error)
@@ -106,12 +116,11 @@ static int check_options(struct cnn_program *p, struct cnn_error *error)
     if (o->batch < 1 || o->slots < 1 || !(o->phases & CNN_PHASE_ALL))
         return cnn_error_set(error, CNN_INVALID, "batch %d, slots %d: expected at least 1 of each, and a phase",
                              o->batch, o->slots);
-    if (!known_algorithm(p->algorithm))
-        return cnn_error_set(error, CNN_INVALID, "algorithm %s: the CPU backends have naive and direct", p->algorithm);
+    if (check_algorithm("algorithm", p->algorithm, error))
+        return error->status;
     for (int i = 0; i < o->choice_count; i++)
-        if (!known_algorithm(p->choices[i].algorithm))
-            return cnn_error_set(error, CNN_INVALID, "%s = %s: the CPU backends have naive and direct",
-                                 cnn_operation_kind_name(p->choices[i].kind), p->choices[i].algorithm);
+        if (check_algorithm(cnn_operation_kind_name(p->choices[i].kind), p->choices[i].algorithm, error))
+            return error->status;
     if (o->precision != CNN_FP32)
         return cnn_error_set(error, CNN_INVALID, "precision %s: the CPU backends compute in fp32",
                              cnn_precision_name(o->precision));
@@ -126,6 +135,14 @@ static int threads_worth(const struct cnn_program *p)
     double macs = (double)p->network->macs * p->options.batch;
     int worth = macs < STEP_MACS_PER_THREAD * 2.0 ? 1 : macs > 1e12 ? 1 << 20 : (int)(macs / STEP_MACS_PER_THREAD);
     return worth < p->device->threads ? worth : p->device->threads;
+}
+
+static int check_gemm(const struct cnn_program *p, struct cnn_error *error)
+{
+    for (int i = 0; i < p->operations->count; i++)
+        if (wanted(p, &p->operations->list[i]) && !strcmp(algorithm_of(p, &p->operations->list[i]), "gemm"))
+            return cpu_gemm_check(p->threads, error);
+    return CNN_OK;
 }
 
 static bool take_lists(struct cnn_program *p)
@@ -145,6 +162,7 @@ static void add_job(struct cnn_program *p, const struct cpu_kernel *kernel, int 
 {
     struct cpu_job *job = &p->jobs[p->job_count++];
     *job = (struct cpu_job){ .kernel = kernel,
+                             .fused = kernel->fuses_update && !p->options.inspectable,
                              .network = p->network,
                              .layer = &p->network->layers[layer],
                              .lanes = p->lanes,
@@ -189,6 +207,8 @@ int cpu_build(struct cnn_program *p, struct cnn_device *device, const struct cnn
     if (check_options(p, error) || cnn_operations_create(&p->operations, network, error) || choose_lanes(p, error))
         goto fail;
     p->threads = threads_worth(p);
+    if (check_gemm(p, error))
+        goto fail;
     cpu_memory_begin(&p->memory, options->guarded);
     if (!take_lists(p) || !make_jobs(p))
         goto no_memory;

@@ -29,6 +29,8 @@
     K(direct_map_backward_weights)      \
     K(direct_conv_backward_weights)     \
     K(direct_full_backward_weights)     \
+    K(winograd_conv_forward)            \
+    K(winograd_conv_backward_data)      \
     K(direct_subsample_forward)         \
     K(direct_maxpool_forward)           \
     K(direct_avgpool_forward)           \

@@ -17,8 +17,12 @@ int cpu_candidates(struct cnn_device *device, const struct cnn_network *network,
     if (operation->layer < 0)
         return 0;
     for (const char *const *algorithm = cpu_algorithms(); *algorithm && count < capacity; algorithm++) {
-        const struct cpu_kernel *kernel =
-            cpu_kernel_find(isa, *algorithm, operation->kind, &network->layers[operation->layer], 1);
+        const struct cnn_layer *layer = &network->layers[operation->layer];
+        if (cpu_algorithm_rest(isa, *algorithm, operation->kind, layer))
+            continue; /* nothing of its own */
+        const struct cpu_kernel *kernel = cpu_kernel_find(isa, *algorithm, operation->kind, layer, 1);
+        if (!kernel)
+            kernel = cpu_kernel_find(isa, *algorithm, operation->kind, layer, CPU_LANES_MAX);
         if (kernel)
             out[count++] = (struct cnn_candidate){ .algorithm = *algorithm, .file = kernel->file };
     }

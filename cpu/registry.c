@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Every kernel of the CPU backends, one line each; among those of one algorithm for one operation the first that
- * supports a layer is taken. */
+ * supports a layer is taken. What an algorithm has no way of its own for is done by its `rest`, as --list and the
+ * README say. */
 #include "cpu/registry.h"
 
+#include "cpu/gemm_list.h"
 #include "cpu/kernel_list.h"
 
 #include <string.h>
@@ -39,18 +41,57 @@ const struct cpu_kernel *const *cpu_kernels(enum cpu_isa isa)
     }
 }
 
-const struct cpu_kernel *cpu_kernel_find(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
-                                         const struct cnn_layer *layer, int lanes)
+struct algorithm {
+    const char *name, *rest;
+};
+
+static const struct algorithm ALGORITHMS[] = {
+    { "naive", NULL },
+    { "gemm", "naive" }, /* pooling in plain loops */
+    { "direct", NULL },
+    { "winograd", "direct" }, /* all but 3x3 convolutions */
+};
+
+#define ALGORITHM_COUNT ((int)(sizeof ALGORITHMS / sizeof *ALGORITHMS))
+
+static const struct cpu_kernel *find_in(const struct cpu_kernel *const *list, const char *algorithm,
+                                        enum cnn_operation_kind kind, const struct cnn_layer *layer, int lanes)
 {
-    for (const struct cpu_kernel *const *k = cpu_kernels(isa); *k; k++)
+    for (const struct cpu_kernel *const *k = list; *k; k++)
         if ((*k)->kind == kind && (!*(*k)->algorithm || !strcmp((*k)->algorithm, algorithm)) &&
             (!(*k)->supports || (*k)->supports(layer, lanes)))
             return *k;
     return NULL;
 }
 
+static const struct cpu_kernel *find_own(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
+                                         const struct cnn_layer *layer, int lanes)
+{
+    const struct cpu_kernel *kernel = find_in(cpu_kernels(isa), algorithm, kind, layer, lanes);
+    return kernel ? kernel : find_in(cpu_gemm_kernels, algorithm, kind, layer, lanes);
+}
+
+const char *cpu_algorithm_rest(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
+                               const struct cnn_layer *layer)
+{
+    if (find_own(isa, algorithm, kind, layer, 1) || find_own(isa, algorithm, kind, layer, CPU_LANES_MAX))
+        return NULL;
+    for (int i = 0; i < ALGORITHM_COUNT; i++)
+        if (!strcmp(ALGORITHMS[i].name, algorithm))
+            return ALGORITHMS[i].rest;
+    return NULL;
+}
+
+const struct cpu_kernel *cpu_kernel_find(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
+                                         const struct cnn_layer *layer, int lanes)
+{
+    const char *rest = cpu_algorithm_rest(isa, algorithm, kind, layer);
+    return find_own(isa, rest ? rest : algorithm, kind, layer, lanes);
+}
+
 const char *const *cpu_algorithms(void)
 {
-    static const char *const names[] = { "naive", "direct", NULL };
-    return names;
+    static const char *const all[] = { "naive", "gemm", "direct", "winograd", NULL };
+    static const char *const without_blas[] = { "naive", "direct", "winograd", NULL };
+    return cpu_gemm_kernels[0] ? all : without_blas;
 }
