@@ -29,7 +29,9 @@ static inline int be_the_child(void)
         return 99;
     if (!strcmp(point.label, "crash"))
         raise(SIGSEGV);
-    while (!strcmp(point.label, "hang"))
+    if (!strcmp(point.label, "interrupt")) /* as Ctrl-C would, while it runs */
+        kill(getppid(), SIGINT);
+    while (!strcmp(point.label, "interrupt"))
         pause();
     result_init(&result);
     result.status = CNN_OK;
