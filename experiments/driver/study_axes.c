@@ -35,7 +35,9 @@ int study_values_add(struct study_values *values, int number, const char *word, 
 {
     if (values->count == STUDY_VALUES_MAX)
         return cnn_error_set(error, CNN_INVALID, "has more than %d values", STUDY_VALUES_MAX);
-    struct study_value *list = realloc(values->list, ((size_t)values->count + 1) * sizeof *list);
+    bool full = (values->count & (values->count - 1)) == 0; /* room doubles at every power of two */
+    size_t room = values->count > 0 ? 2 * (size_t)values->count : 1;
+    struct study_value *list = full ? realloc(values->list, room * sizeof *list) : values->list;
     if (!list)
         return cnn_error_set(error, CNN_OOM, "no memory for the values of an axis");
     values->list = list;

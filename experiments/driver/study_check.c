@@ -38,8 +38,9 @@ static int check_repeats(const struct study *study, int *line, struct cnn_error 
         const struct study_values *values = &study->axes[axis];
         for (int i = 1; i < values->count && !study->zip[axis]; i++)
             for (int k = 0; k < i; k++) {
-                if (strcmp(values->list[i].word, values->list[k].word))
-                    continue;
+                const struct study_value *value = &values->list[i], *other = &values->list[k];
+                if (value->number != other->number || strcmp(value->word, other->word))
+                    continue; /* most differ in their number: 10,000 values are no wait */
                 *line = values->line;
                 return cnn_error_set(error, CNN_INVALID, "%s: %s is given twice", study_axis_name(axis),
                                      values->list[i].word);
@@ -131,8 +132,8 @@ int study_check(const struct study *study, int *line, struct cnn_error *error)
     if (!status)
         status = check_zip(study, line, error);
     if (!status)
-        status = check_repeats(study, line, error);
+        status = check_count(study, error);
     if (!status)
         status = check_measure(study, error);
-    return status ? status : check_count(study, error);
+    return status ? status : check_repeats(study, line, error);
 }
