@@ -3,17 +3,15 @@
  * set that runs here: tanh, exp and logistic within 4 ulp, LeCun's tanh within 5, and NaN never lost. */
 #include "tests/unit/vector_math.h"
 
-/* clang-format off: cmocka.h needs these before it */
-#include <cmocka.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* clang-format on */
-
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #define STEP 1009 /* a prime: every mantissa pattern comes by */
 
