@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Weight and bias gradients of a convolution where the batch does not fill vectors: vectors run over output maps.
  *
- * Method: the deltas are first transposed to [pixel][map], once. A tile then keeps the sums of some output-map vectors
- * x taps of one input map in registers and walks over all pixels: a delta vector is loaded for all taps, an input is
- * broadcast for all map vectors. Nothing is summed over lanes, which along columns costs more than the FMAs themselves
- * (every weight needs its own sum there), no row has a partial vector, and a stride is only a longer step. A connection
- * table is done dense, its absent pairs dropped, as long as dense work is less than twice the connected.
+ * Method: the deltas are first transposed to [map vector][pixel][map], once, so that those of one vector stay in L1. A
+ * tile then keeps the sums of some output-map vectors x taps of one input map in registers and walks over all pixels: a
+ * delta vector is loaded for all taps, an input is broadcast for all map vectors. Nothing is summed over lanes, which
+ * along columns costs more than the FMAs themselves (every weight needs its own sum there), no row has a partial
+ * vector, and a stride is only a longer step. A connection table is done dense, its absent pairs dropped, as long as
+ * dense work is less than twice the connected.
  *
  * Limit: FMA throughput with several map vectors; one broadcast per FMA with a single one. Lanes without a map are
  * wasted. */
@@ -14,18 +15,17 @@
 #include <stdlib.h>
 
 #define COLUMNS_MAX 5
-#define VECTORS_MAX 4
-#define ROWS_MAX 4
+#define VECTORS_MAX 2
+#define ROWS_MAX 5
 #if VEC_WIDTH == 16 || defined(CPU_ISA_NEON)
-#define SUMS_IN_REGISTERS 20 /* map vectors x kernel rows x kernel columns */
+#define SUMS_IN_REGISTERS 25 /* map vectors x kernel rows x kernel columns */
 #else
 #define SUMS_IN_REGISTERS 10
 #endif
 
 struct map_plan {
     int vectors; /* of output maps, in all */
-    int group;   /* of them in a tile: 1, 2 or 4 */
-    int rows;    /* kernel rows of a tile: 1, 2 or 4 */
+    int group;   /* of them in a tile: 1, or 2 where one kernel does not fill the registers */
     int row_chunks, col_chunks, groups;
     int64_t kernel_at[]; /* [input map][output map]: offset among the layer's weights, -1: not connected */
 };
@@ -43,11 +43,11 @@ static int64_t padded_maps(const struct map_plan *plan)
 static void cut(struct map_plan *plan, const struct cnn_layer *layer)
 {
     int columns = layer->kernel_cols < COLUMNS_MAX ? layer->kernel_cols : COLUMNS_MAX;
+    int rows = layer->kernel_rows < ROWS_MAX ? layer->kernel_rows : ROWS_MAX;
     plan->vectors = (int)ceil_divide(layer->out.maps, VEC_WIDTH);
-    plan->group = plan->vectors >= 3 && 4 * columns <= SUMS_IN_REGISTERS ? 4 : plan->vectors >= 2 ? 2 : 1;
-    int rows = SUMS_IN_REGISTERS / (plan->group * columns);
-    plan->rows = rows >= 4 && layer->kernel_rows >= 4 ? 4 : rows >= 2 && layer->kernel_rows >= 2 ? 2 : 1;
-    plan->row_chunks = (int)ceil_divide(layer->kernel_rows, plan->rows);
+    plan->group = plan->vectors >= 2 && 2 * rows * columns <= SUMS_IN_REGISTERS ? 2 : 1;
+    int fit = SUMS_IN_REGISTERS / (plan->group * columns);
+    plan->row_chunks = (int)ceil_divide(layer->kernel_rows, fit < rows ? fit : rows);
     plan->col_chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
     plan->groups = (int)ceil_divide(plan->vectors, plan->group);
 }
@@ -73,7 +73,7 @@ static bool prepare(struct cpu_job *job)
     return true;
 }
 
-/* deltas [image][row][col][padded maps], lanes without a map zero */
+/* deltas [image][vector][row][col][lane], lanes without a map zero */
 static int64_t stage_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     return (int64_t)batch->count * job->layer->out.rows;
@@ -82,24 +82,25 @@ static int64_t stage_tiles(const struct cpu_job *job, const struct cpu_batch *ba
 static void stage(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
+    const struct map_plan *plan = job->plan;
     struct cnn_shape out = job->layer->out;
-    int64_t maps = padded_maps(job->plan);
+    int64_t pixels = (int64_t)out.rows * out.cols;
     for (int64_t i = begin; i < end; i++) {
-        float *to = job->workspace + i * out.cols * maps;
-        for (int map = 0; map < out.maps; map++) {
-            const float *from = cpu_at(&job->dy, i / out.rows, map, (int)(i % out.rows), 0);
+        int64_t image = i / out.rows, row = i % out.rows;
+        float *rows = job->workspace + image * pixels * padded_maps(plan) + row * out.cols * VEC_WIDTH;
+        for (int map = 0; map < plan->vectors * VEC_WIDTH; map++) {
+            float *to = rows + map / VEC_WIDTH * pixels * VEC_WIDTH + map % VEC_WIDTH;
+            const float *from = map < out.maps ? cpu_at(&job->dy, image, map, (int)row, 0) : NULL;
             for (int col = 0; col < out.cols; col++)
-                to[col * maps + map] = from[col];
+                to[col * VEC_WIDTH] = from ? from[col] : 0;
         }
-        for (int col = 0; col < out.cols; col++)
-            memset(to + col * maps + out.maps, 0, (size_t)(maps - out.maps) * sizeof *to);
     }
 }
 
 /* Where a tile reads: the deltas of its map vectors and the input of its first tap, for one image. */
 struct walk {
     const float *delta, *in;
-    int64_t delta_pixel, in_row, in_tap_row; /* next pixel's deltas; next output row's input; next kernel row's */
+    int64_t delta_vector, in_row, in_tap_row; /* next map vector's deltas; next output row's input; next kernel row's */
     int rows, cols, stride;
 };
 
@@ -116,11 +117,11 @@ CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int tap
     const float *delta = w->delta;
     for (int row = 0; row < w->rows; row++) {
         const float *in = w->in + row * w->in_row;
-        for (int col = 0; col < w->cols; col++, delta += w->delta_pixel, in += w->stride) {
+        for (int col = 0; col < w->cols; col++, delta += VEC_WIDTH, in += w->stride) {
             vec d[VECTORS_MAX];
 #pragma GCC unroll 8
             for (int v = 0; v < vectors; v++)
-                d[v] = vec_load(delta + v * VEC_WIDTH);
+                d[v] = vec_load(delta + v * w->delta_vector);
 #pragma GCC unroll 8
             for (int r = 0; r < tap_rows; r++)
 #pragma GCC unroll 8
@@ -152,19 +153,23 @@ CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int tap
 static void walk_image(const struct walk *w, int vectors, int tap_rows, int tap_cols, vec *sums)
 {
     switch (vectors * 100 + tap_rows * 10 + tap_cols) {
-    COLUMNS(1, 1)
-    COLUMNS(1, 2)
-    COLUMNS(2, 1)
-#if SUMS_IN_REGISTERS == 20
-    COLUMNS(1, 4)
-    COLUMNS(2, 2)
-    COLUMNS(4, 1)
+        COLUMNS(1, 1)
+        COLUMNS(1, 2)
+        COLUMNS(2, 1)
+#if SUMS_IN_REGISTERS == 25
+        COLUMNS(1, 3)
+        COLUMNS(1, 4)
+        COLUMNS(1, 5)
+        COLUMNS(2, 2)
+    case 231: walk_tile(w, 2, 3, 1, sums); break;
+    case 232: walk_tile(w, 2, 3, 2, sums); break;
+    case 233: walk_tile(w, 2, 3, 3, sums); break;
 #endif
     default: /* what is left over of a group or of the kernel's rows, or a narrow kernel: piece by piece */
         for (int v = 0; v < vectors; v++)
             for (int r = 0; r < tap_rows; r++) {
                 struct walk part = *w;
-                part.delta += v * VEC_WIDTH;
+                part.delta += v * w->delta_vector;
                 part.in += r * w->in_tap_row;
                 walk_image(&part, 1, 1, tap_cols, sums + (v * tap_rows + r) * tap_cols);
             }
@@ -199,22 +204,22 @@ static void run_tile(const struct cpu_job *job, int count, int in_map, int group
     const struct map_plan *plan = job->plan;
     int first = group * plan->group,
         vectors = plan->vectors - first < plan->group ? plan->vectors - first : plan->group;
-    int row = row_chunk * plan->rows,
-        rows = layer->kernel_rows - row < plan->rows ? layer->kernel_rows - row : plan->rows;
+    int row = layer->kernel_rows * row_chunk / plan->row_chunks;
+    int rows = layer->kernel_rows * (row_chunk + 1) / plan->row_chunks - row;
     int col = layer->kernel_cols * col_chunk / plan->col_chunks;
     int cols = layer->kernel_cols * (col_chunk + 1) / plan->col_chunks - col;
     int64_t maps = padded_maps(plan), pixels = (int64_t)layer->out.rows * layer->out.cols;
     vec sums[VECTORS_MAX * ROWS_MAX * COLUMNS_MAX];
     for (int i = 0; i < vectors * rows * cols; i++)
         sums[i] = vec_set(0);
-    struct walk w = { .delta_pixel = maps,
+    struct walk w = { .delta_vector = pixels * VEC_WIDTH,
                       .in_row = job->x.row * layer->stride,
                       .in_tap_row = job->x.row,
                       .rows = layer->out.rows,
                       .cols = layer->out.cols,
                       .stride = layer->stride };
     for (int image = 0; image < count; image++) {
-        w.delta = job->workspace + image * pixels * maps + (int64_t)first * VEC_WIDTH;
+        w.delta = job->workspace + image * pixels * maps + first * pixels * VEC_WIDTH;
         w.in = cpu_at(&job->x, image, in_map, row - layer->pad_before, col - layer->pad_before);
         walk_image(&w, vectors, rows, cols, sums);
     }
@@ -226,15 +231,17 @@ static void run_bias(const struct cpu_job *job, int count, int vector)
 {
     const struct map_plan *plan = job->plan;
     struct cnn_shape out = job->layer->out;
-    int64_t maps = padded_maps(plan);
-    const float *delta = job->workspace + (int64_t)vector * VEC_WIDTH;
+    int64_t pixels = (int64_t)out.rows * out.cols;
     vec total = vec_set(0);
-    for (int64_t row = 0; row < (int64_t)count * out.rows; row++) {
-        vec sum = vec_set(0);
-        for (int col = 0; col < out.cols; col++, delta += maps)
-            sum += vec_load(delta);
-        total += sum;
-    }
+    for (int image = 0; image < count; image++)
+        for (int row = 0; row < out.rows; row++) {
+            const float *delta = job->workspace + image * pixels * padded_maps(plan) +
+                                 (vector * pixels + (int64_t)row * out.cols) * VEC_WIDTH;
+            vec sum = vec_set(0);
+            for (int col = 0; col < out.cols; col++)
+                sum += vec_load(delta + col * VEC_WIDTH);
+            total += sum;
+        }
     int first = vector * VEC_WIDTH, n = out.maps - first < VEC_WIDTH ? out.maps - first : VEC_WIDTH;
     vec_store_first(job->bias_gradient + first, total, n);
 }

@@ -117,13 +117,32 @@ static int64_t backward_tiles(const struct cpu_job *job, const struct cpu_batch 
     return gemm_slots(job->plan, batch);
 }
 
+/* Zeros, for columns to be added to. */
+static void clear_inputs(const struct cpu_job *job, int image)
+{
+    for (int map = 0; map < job->dx.maps; map++)
+        for (int row = 0; row < job->dx.rows; row++)
+            memset(cpu_at(&job->dx, image, map, row, 0), 0, (size_t)job->dx.cols * sizeof(float));
+}
+
+static void apply_slopes(const struct cpu_job *job, int image)
+{
+    for (int map = 0; map < job->dx.maps; map++)
+        for (int row = 0; row < job->dx.rows; row++) {
+            const float *x = cpu_at(&job->x, image, map, row, 0);
+            float *dx = cpu_at(&job->dx, image, map, row, 0);
+            for (int col = 0; col < job->dx.cols; col++)
+                dx[col] *= naive_slope(job->below, x[col]);
+        }
+}
+
 static void backward_group(const struct cpu_job *job, const struct cpu_batch *batch, int group, float *columns,
                            float *deltas)
 {
     const struct gemm_plan *plan = job->plan;
     struct gemm_chunk chunk = gemm_chunk_at(job, batch, group, 0);
     for (int image = chunk.image; image < chunk.image + chunk.images; image++)
-        naive_clear(&job->dx, image);
+        clear_inputs(job, image);
     for (int band = 0; band < plan->bands; band++) {
         chunk = gemm_chunk_at(job, batch, group, band);
         gemm_gather_deltas(job, &chunk, deltas);
@@ -132,7 +151,7 @@ static void backward_group(const struct cpu_job *job, const struct cpu_batch *ba
         gemm_fold(job, &chunk, columns);
     }
     for (int image = chunk.image; image < chunk.image + chunk.images; image++)
-        naive_apply_slope(job, image);
+        apply_slopes(job, image);
 }
 
 static void backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)

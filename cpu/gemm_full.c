@@ -69,11 +69,21 @@ static int64_t input_tiles(const struct cpu_job *job, const struct cpu_batch *ba
 /* Gradients by the inputs first..+inputs of an image, counted in canonical order, become deltas. */
 static void store_deltas(const struct cpu_job *job, int image, int64_t first, int64_t inputs, const float *sums)
 {
-    int64_t pixels = (int64_t)job->dx.rows * job->dx.cols;
-    for (int64_t i = first; i < first + inputs; i++) {
-        int map = (int)(i / pixels), pixel = (int)(i % pixels), row = pixel / job->dx.cols, col = pixel % job->dx.cols;
-        float slope = job->below == CNN_LINEAR ? 1 : naive_slope(job->below, *cpu_at(&job->x, image, map, row, col));
-        *cpu_at(&job->dx, image, map, row, col) = *sums++ * slope;
+    int cols = job->dx.cols, rows = job->dx.rows, col = (int)(first % cols), row = (int)(first / cols % rows);
+    int map = (int)(first / cols / rows);
+    while (inputs > 0) {
+        int count = inputs < cols - col ? (int)inputs : cols - col;
+        const float *x = cpu_at(&job->x, image, map, row, col);
+        float *dx = cpu_at(&job->dx, image, map, row, col);
+        for (int i = 0; i < count; i++)
+            dx[i] = sums[i] * naive_slope(job->below, x[i]);
+        sums += count;
+        inputs -= count;
+        col = 0;
+        if (++row == rows) {
+            row = 0;
+            map++;
+        }
     }
 }
 

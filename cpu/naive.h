@@ -43,9 +43,11 @@ static inline float naive_slope(enum cnn_activation kind, float y)
 static inline void naive_clear(const struct cpu_tensor *t, int image)
 {
     for (int map = 0; map < t->maps; map++)
-        for (int row = 0; row < t->rows; row++)
+        for (int row = 0; row < t->rows; row++) {
+            float *at = cpu_pixel(t, image, map, row, 0);
             for (int col = 0; col < t->cols; col++)
-                *cpu_pixel(t, image, map, row, col) = 0;
+                at[(int64_t)col * t->lanes] = 0;
+        }
 }
 
 /* Turns the gradient by the layer's input into the delta of the layer below. */
@@ -54,10 +56,12 @@ static inline void naive_apply_slope(const struct cpu_job *job, int image)
     if (job->below == CNN_LINEAR)
         return;
     for (int map = 0; map < job->dx.maps; map++)
-        for (int row = 0; row < job->dx.rows; row++)
-            for (int col = 0; col < job->dx.cols; col++)
-                *cpu_pixel(&job->dx, image, map, row, col) *=
-                    naive_slope(job->below, *cpu_pixel(&job->x, image, map, row, col));
+        for (int row = 0; row < job->dx.rows; row++) {
+            float *dx = cpu_pixel(&job->dx, image, map, row, 0);
+            const float *y = cpu_pixel(&job->x, image, map, row, 0);
+            for (int64_t at = 0; at < (int64_t)job->dx.cols * job->lanes; at += job->lanes)
+                dx[at] *= naive_slope(job->below, y[at]);
+        }
 }
 
 #endif

@@ -22,62 +22,100 @@ static bool count_macs(struct cpu_job *job)
     return true;
 }
 
-static float weighted_sum(const struct cpu_job *job, int image, int out_map, int out_row, int out_col)
+/* The sum of one output. x: the image's first pixel. `lanes` is a constant 1 in the usual layout, so that this is the
+ * loop over contiguous rows that a plain program has. */
+CPU_INLINE float weighted_sum(const struct cpu_job *job, const float *x, const int lanes, int out_map, int out_row,
+                              int out_col)
 {
     const struct cnn_layer *layer = job->layer;
-    int top = out_row * layer->stride - layer->pad_before, left = out_col * layer->stride - layer->pad_before;
+    int64_t top = (int64_t)out_row * layer->stride - layer->pad_before;
+    int64_t left = (int64_t)out_col * layer->stride - layer->pad_before;
     const float *weight = job->weights + (cnn_layer_kernel_at(layer, out_map, 0) - layer->weight_at);
     float sum = job->bias[out_map];
-    for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++) {
-        const float *in = cpu_pixel(&job->x, image, cnn_layer_source(layer, out_map, k), top, left);
-        for (int row = 0; row < layer->kernel_rows; row++)
+    for (int k = 0, fan_in = cnn_layer_fan_in(layer, out_map); k < fan_in; k++) {
+        const float *in = x + cnn_layer_source(layer, out_map, k) * job->x.map + top * job->x.row + left * lanes;
+        for (int row = 0; row < layer->kernel_rows; row++, in += job->x.row)
             for (int col = 0; col < layer->kernel_cols; col++)
-                sum += *weight++ * in[row * job->x.row + col * job->lanes];
+                sum += *weight++ * in[(int64_t)col * lanes];
     }
     return sum;
+}
+
+CPU_INLINE void forward_image(const struct cpu_job *job, int image, const int lanes)
+{
+    struct cnn_shape out = job->layer->out;
+    const float *x = cpu_pixel(&job->x, image, 0, 0, 0);
+    for (int map = 0; map < out.maps; map++)
+        for (int row = 0; row < out.rows; row++) {
+            float *y = cpu_pixel(&job->y, image, map, row, 0);
+            for (int col = 0; col < out.cols; col++)
+                y[(int64_t)col * lanes] =
+                    naive_activate(job->layer->activation, weighted_sum(job, x, lanes, map, row, col));
+        }
 }
 
 static void forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
-    struct cnn_shape out = job->layer->out;
     for (int image = (int)begin; image < end; image++)
-        for (int map = 0; map < out.maps; map++)
-            for (int row = 0; row < out.rows; row++)
-                for (int col = 0; col < out.cols; col++)
-                    *cpu_pixel(&job->y, image, map, row, col) =
-                        naive_activate(job->layer->activation, weighted_sum(job, image, map, row, col));
+        if (job->lanes == 1)
+            forward_image(job, image, 1);
+        else
+            forward_image(job, image, job->lanes);
 }
 
-static void scatter_delta(const struct cpu_job *job, int image, int out_map, int out_row, int out_col)
+/* The part of a kernel's rows (columns) that meets an input side, when its first tap is at `first`. */
+static void clip(int first, int taps, int side, int *begin, int *end)
+{
+    *begin = first < 0 ? -first : 0;
+    *end = side - first < taps ? side - first : taps;
+}
+
+/* Adds one delta, weighted, to all inputs that its sum read. */
+CPU_INLINE void scatter_delta(const struct cpu_job *job, float *dx, const int lanes, float delta, int out_map, int top,
+                              int left)
 {
     const struct cnn_layer *layer = job->layer;
-    float delta = *cpu_pixel(&job->dy, image, out_map, out_row, out_col);
+    int row_begin, row_end, col_begin, col_end;
+    clip(top, layer->kernel_rows, layer->in.rows, &row_begin, &row_end);
+    clip(left, layer->kernel_cols, layer->in.cols, &col_begin, &col_end);
     const float *weight = job->weights + (cnn_layer_kernel_at(layer, out_map, 0) - layer->weight_at);
-    for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++) {
-        int in_map = cnn_layer_source(layer, out_map, k);
-        for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
-            for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++, weight++) {
-                int row = out_row * layer->stride - layer->pad_before + tap_row;
-                int col = out_col * layer->stride - layer->pad_before + tap_col;
-                if (row >= 0 && row < layer->in.rows && col >= 0 && col < layer->in.cols)
-                    *cpu_pixel(&job->dx, image, in_map, row, col) += *weight * delta;
-            }
+    for (int k = 0, fan_in = cnn_layer_fan_in(layer, out_map); k < fan_in; k++) {
+        float *to = dx + cnn_layer_source(layer, out_map, k) * job->dx.map;
+        for (int row = row_begin; row < row_end; row++) {
+            float *at = to + (int64_t)(top + row) * job->dx.row + (int64_t)left * lanes;
+            const float *tap = weight + row * layer->kernel_cols;
+            for (int col = col_begin; col < col_end; col++)
+                at[(int64_t)col * lanes] += tap[col] * delta;
+        }
+        weight += layer->kernel_rows * layer->kernel_cols;
     }
+}
+
+CPU_INLINE void backward_image(const struct cpu_job *job, int image, const int lanes)
+{
+    const struct cnn_layer *layer = job->layer;
+    struct cnn_shape out = layer->out;
+    float *dx = cpu_pixel(&job->dx, image, 0, 0, 0);
+    naive_clear(&job->dx, image);
+    for (int map = 0; map < out.maps; map++)
+        for (int row = 0; row < out.rows; row++) {
+            const float *dy = cpu_pixel(&job->dy, image, map, row, 0);
+            for (int col = 0; col < out.cols; col++)
+                scatter_delta(job, dx, lanes, dy[(int64_t)col * lanes], map, row * layer->stride - layer->pad_before,
+                              col * layer->stride - layer->pad_before);
+        }
+    naive_apply_slope(job, image);
 }
 
 static void backward_data(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
-    struct cnn_shape out = job->layer->out;
-    for (int image = (int)begin; image < end; image++) {
-        naive_clear(&job->dx, image);
-        for (int map = 0; map < out.maps; map++)
-            for (int row = 0; row < out.rows; row++)
-                for (int col = 0; col < out.cols; col++)
-                    scatter_delta(job, image, map, row, col);
-        naive_apply_slope(job, image);
-    }
+    for (int image = (int)begin; image < end; image++)
+        if (job->lanes == 1)
+            backward_image(job, image, 1);
+        else
+            backward_image(job, image, job->lanes);
 }
 
 static int64_t out_map_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
@@ -87,18 +125,26 @@ static int64_t out_map_tiles(const struct cpu_job *job, const struct cpu_batch *
 }
 
 /* The gradient of one weight from one image: every place it was used. */
-static float weight_gradient(const struct cpu_job *job, int image, int out_map, int in_map, int tap_row, int tap_col)
+CPU_INLINE float weight_gradient(const struct cpu_job *job, const int lanes, const int stride, const float *delta,
+                                 const float *in)
 {
     const struct cnn_layer *layer = job->layer;
     float sum = 0;
-    for (int row = 0; row < layer->out.rows; row++) {
-        const float *delta = cpu_pixel(&job->dy, image, out_map, row, 0);
-        const float *in = cpu_pixel(&job->x, image, in_map, row * layer->stride - layer->pad_before + tap_row,
-                                    tap_col - layer->pad_before);
+    for (int row = 0; row < layer->out.rows; row++, delta += job->dy.row, in += job->x.row * stride)
         for (int col = 0; col < layer->out.cols; col++)
-            sum += delta[col * job->lanes] * in[col * layer->stride * job->lanes];
-    }
+            sum += delta[(int64_t)col * lanes] * in[(int64_t)col * stride * lanes];
     return sum;
+}
+
+static float image_gradient(const struct cpu_job *job, int image, int out_map, int in_map, int tap_row, int tap_col)
+{
+    const struct cnn_layer *layer = job->layer;
+    if (job->lanes == 1 && layer->stride == 1) /* cpu_pixel() would divide by the lanes for every weight */
+        return weight_gradient(
+            job, 1, 1, job->dy.data + image * job->dy.block + out_map * job->dy.map,
+            cpu_at(&job->x, image, in_map, tap_row - layer->pad_before, tap_col - layer->pad_before));
+    return weight_gradient(job, job->lanes, layer->stride, cpu_pixel(&job->dy, image, out_map, 0, 0),
+                           cpu_pixel(&job->x, image, in_map, tap_row - layer->pad_before, tap_col - layer->pad_before));
 }
 
 static float bias_gradient(const struct cpu_job *job, int image, int map)
@@ -121,7 +167,7 @@ static void backward_weights(const struct cpu_job *job, const struct cpu_batch *
                 for (int col = 0; col < layer->kernel_cols; col++) {
                     float sum = 0;
                     for (int image = 0; image < batch->count; image++)
-                        sum += weight_gradient(job, image, map, cnn_layer_source(layer, map, k), row, col);
+                        sum += image_gradient(job, image, map, cnn_layer_source(layer, map, k), row, col);
                     *gradient++ = sum;
                 }
         job->bias_gradient[map] = 0;
