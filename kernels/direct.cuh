@@ -40,13 +40,14 @@ using tensor_32 = tensor_tile<32, 128, 16, 32, 32>;
  * limit. A tile that splits may deal its terms to several blocks. */
 struct tile_choice {
     int rows, columns, terms;
+    int resident; /* blocks that a multiprocessor holds */
     float speed;
     bool splits;
 };
 
 template <class T> static constexpr tile_choice choice_of(float speed, bool splits = false)
 {
-    return tile_choice{ T::BM, T::BN, T::BK, speed, splits };
+    return tile_choice{ T::BM, T::BN, T::BK, T::BLOCKS, speed, splits };
 }
 
 static inline long long tiles_of(const tile_choice &choice, long long rows, long long columns)

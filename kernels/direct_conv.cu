@@ -108,6 +108,6 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
     }
 }
 
-extern "C" const cuda_kernel direct_conv_forward = {
+extern "C" const cuda_kernel CUDA_KERNEL(direct_conv_forward) = {
     "direct_conv_forward", "direct", "kernels/direct_conv.cu", CNN_OP_CONV_FORWARD, supports, prepare, launch
 };

@@ -104,10 +104,10 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
     }
 }
 
-extern "C" const cuda_kernel direct_conv_backward_data = { "direct_conv_backward_data",
-                                                           "direct",
-                                                           "kernels/direct_conv_data.cu",
-                                                           CNN_OP_CONV_BACKWARD_DATA,
-                                                           supports,
-                                                           prepare,
-                                                           launch };
+extern "C" const cuda_kernel CUDA_KERNEL(direct_conv_backward_data) = { "direct_conv_backward_data",
+                                                                        "direct",
+                                                                        "kernels/direct_conv_data.cu",
+                                                                        CNN_OP_CONV_BACKWARD_DATA,
+                                                                        supports,
+                                                                        prepare,
+                                                                        launch };

@@ -66,7 +66,9 @@ static void prepare(cuda_job *job)
     tile_choice tile = tensor ? tensor_choices[job->tile] : plain_choices[job->tile];
     long long tiles = ((s.out_maps + tile.rows - 1) / tile.rows) * ((columns_of(s) + tile.columns - 1) / tile.columns);
     long long terms = (long long)job->batch * s.out_rows * s.out_cols;
-    long long slices = (3LL * job->multiprocessors + tiles - 1) / tiles, most = (terms + SLICE_TERMS - 1) / SLICE_TERMS;
+    long long slices = (long long)tile.resident * job->multiprocessors / tiles,
+              most = (terms + SLICE_TERMS - 1) / SLICE_TERMS;
+    slices = slices < 1 ? 1 : slices;
     slices = slices < most ? slices : most;
     most = SLICE_FLOATS / (s.out_maps * columns_of(s));
     slices = slices < most ? slices : most;
@@ -106,10 +108,10 @@ static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStre
     }
 }
 
-extern "C" const cuda_kernel direct_conv_backward_weights = { "direct_conv_backward_weights",
-                                                              "direct",
-                                                              "kernels/direct_conv_weights.cu",
-                                                              CNN_OP_CONV_BACKWARD_WEIGHTS,
-                                                              supports,
-                                                              prepare,
-                                                              launch };
+extern "C" const cuda_kernel CUDA_KERNEL(direct_conv_backward_weights) = { "direct_conv_backward_weights",
+                                                                           "direct",
+                                                                           "kernels/direct_conv_weights.cu",
+                                                                           CNN_OP_CONV_BACKWARD_WEIGHTS,
+                                                                           supports,
+                                                                           prepare,
+                                                                           launch };

@@ -103,6 +103,12 @@ static int is_few(const cuda_job *job)
     return job->shape->full && job->batch <= FEW_IMAGES;
 }
 
+/* A unit's sum is one warp's: of very many inputs it would be the whole step's time. */
+static int is_few_and_short(const cuda_job *job)
+{
+    return is_few(job) && job->shape->reduction <= FEW_INPUTS;
+}
+
 static void prepare(cuda_job *job)
 {
     job->executed_macs = (double)job->layer->macs_dense;
@@ -114,13 +120,14 @@ static void prepare_weights(cuda_job *job)
     job->shape->slices = 1;
 }
 
-#define FEW(symbol, operation, prepare_function, launch_function)                                          \
-    extern "C" const cuda_kernel symbol = { #symbol, "direct",         "kernels/direct_few.cu", operation, \
-                                            is_few,  prepare_function, launch_function };
+#define FEW(symbol, operation, supports_function, prepare_function, launch_function)                                 \
+    extern "C" const cuda_kernel CUDA_KERNEL(symbol) = { #symbol,        "direct",          "kernels/direct_few.cu", \
+                                                         operation,      supports_function, prepare_function,        \
+                                                         launch_function };
 
-FEW(few_whole_forward, CNN_OP_CONV_FORWARD, prepare, forward)
-FEW(few_full_forward, CNN_OP_FULL_FORWARD, prepare, forward)
-FEW(few_whole_backward_data, CNN_OP_CONV_BACKWARD_DATA, prepare, backward_data)
-FEW(few_full_backward_data, CNN_OP_FULL_BACKWARD_DATA, prepare, backward_data)
-FEW(few_whole_backward_weights, CNN_OP_CONV_BACKWARD_WEIGHTS, prepare_weights, backward_weights)
-FEW(few_full_backward_weights, CNN_OP_FULL_BACKWARD_WEIGHTS, prepare_weights, backward_weights)
+FEW(few_whole_forward, CNN_OP_CONV_FORWARD, is_few_and_short, prepare, forward)
+FEW(few_full_forward, CNN_OP_FULL_FORWARD, is_few_and_short, prepare, forward)
+FEW(few_whole_backward_data, CNN_OP_CONV_BACKWARD_DATA, is_few, prepare, backward_data)
+FEW(few_full_backward_data, CNN_OP_FULL_BACKWARD_DATA, is_few, prepare, backward_data)
+FEW(few_whole_backward_weights, CNN_OP_CONV_BACKWARD_WEIGHTS, is_few, prepare_weights, backward_weights)
+FEW(few_full_backward_weights, CNN_OP_FULL_BACKWARD_WEIGHTS, is_few, prepare_weights, backward_weights)

@@ -166,8 +166,9 @@ static void prepare_weights(cuda_job *job)
 }
 
 #define FULL(symbol, operation, supports_function, prepare_function, launch_function)                                 \
-    extern "C" const cuda_kernel symbol = { #symbol,           "direct",         "kernels/direct_full.cu", operation, \
-                                            supports_function, prepare_function, launch_function };
+    extern "C" const cuda_kernel CUDA_KERNEL(symbol) = { #symbol,        "direct",          "kernels/direct_full.cu", \
+                                                         operation,      supports_function, prepare_function,         \
+                                                         launch_function };
 
 FULL(direct_whole_forward, CNN_OP_CONV_FORWARD, is_full, prepare_forward, forward)
 FULL(direct_full_forward, CNN_OP_FULL_FORWARD, NULL, prepare_forward, forward)

@@ -280,9 +280,10 @@ static int is_conv(const cuda_job *job)
     return !job->shape->full;
 }
 
-#define GEMM(symbol, operation, supports_function, prepare_function, launch_function)                               \
-    extern "C" const cuda_kernel symbol = { #symbol,           "gemm",           "kernels/gemm_conv.cu", operation, \
-                                            supports_function, prepare_function, launch_function };
+#define GEMM(symbol, operation, supports_function, prepare_function, launch_function)                            \
+    extern "C" const cuda_kernel CUDA_KERNEL(symbol) = {                                                         \
+        #symbol, "gemm", "kernels/gemm_conv.cu", operation, supports_function, prepare_function, launch_function \
+    };
 
 GEMM(gemm_conv_forward, CNN_OP_CONV_FORWARD, is_conv, prepare, conv_forward)
 GEMM(gemm_whole_forward, CNN_OP_CONV_FORWARD, is_full, prepare, full_forward)

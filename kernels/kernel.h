@@ -96,6 +96,9 @@ struct cuda_kernel {
     cudaError_t (*launch)(const struct cuda_job *job, const struct cuda_batch *batch, cudaStream_t stream);
 };
 
+/* A kernel's symbol: the CPU backends have kernels of the same names. */
+#define CUDA_KERNEL(name) cuda_kernel_##name
+
 static inline const float *cuda_job_input(const struct cuda_job *job, const struct cuda_batch *batch)
 {
     return job->bottom ? batch->images : job->x;

@@ -139,9 +139,9 @@ static cudaError_t backward_weights(const cuda_job *job, const cuda_batch *batch
     return cudaGetLastError();
 }
 
-#define NAIVE(symbol, operation, prepare_function, launch_function)                                        \
-    extern "C" const cuda_kernel symbol = { #symbol, "naive",          "kernels/naive_conv.cu", operation, \
-                                            NULL,    prepare_function, launch_function };
+#define NAIVE(symbol, operation, prepare_function, launch_function) \
+    extern "C" const cuda_kernel CUDA_KERNEL(                       \
+        symbol) = { #symbol, "naive", "kernels/naive_conv.cu", operation, NULL, prepare_function, launch_function };
 
 NAIVE(naive_conv_forward, CNN_OP_CONV_FORWARD, prepare, forward)
 NAIVE(naive_full_forward, CNN_OP_FULL_FORWARD, prepare, forward)
@@ -152,9 +152,9 @@ NAIVE(naive_full_backward_weights, CNN_OP_FULL_BACKWARD_WEIGHTS, prepare_weights
 
 /* Kernels that the tiles of `direct` do not take: larger than 31 on a side, of convolutions that are no matrix product.
  */
-#define PLAIN(symbol, operation, prepare_function, launch_function)                                        \
-    extern "C" const cuda_kernel symbol = { #symbol, "direct",         "kernels/naive_conv.cu", operation, \
-                                            NULL,    prepare_function, launch_function };
+#define PLAIN(symbol, operation, prepare_function, launch_function) \
+    extern "C" const cuda_kernel CUDA_KERNEL(                       \
+        symbol) = { #symbol, "direct", "kernels/naive_conv.cu", operation, NULL, prepare_function, launch_function };
 
 PLAIN(plain_conv_forward, CNN_OP_CONV_FORWARD, prepare, forward)
 PLAIN(plain_conv_backward_data, CNN_OP_CONV_BACKWARD_DATA, prepare, backward_data)

@@ -102,6 +102,39 @@ __global__ static void __launch_bounds__(THREADS) backward_data_kernel(const __g
     }
 }
 
+/* Windows that do not overlap: one thread per cell of stride x stride pixels, which holds at most one window. */
+template <int KIND> __global__ static void __launch_bounds__(THREADS) cells_kernel(const __grid_constant__ pool_args a)
+{
+    const cuda_layer &s = a.s;
+    int cell_cols = (s.in_cols + s.stride - 1) / s.stride, cells = (s.in_rows + s.stride - 1) / s.stride * cell_cols;
+    FOR_EACH_ELEMENT(i, a.images * s.in_maps * cells)
+    {
+        long long map_of_all;
+        int cell, map = 0;
+        divide(i, cells, &map_of_all, &cell);
+        int r = cell / cell_cols, c = cell % cell_cols, rows = min(s.stride, s.in_rows - r * s.stride);
+        int cols = min(s.stride, s.in_cols - c * s.stride), top = 0;
+        long long corner = map_of_all * s.in_rows * s.in_cols + r * s.stride * s.in_cols + c * s.stride;
+        bool window = r < s.out_rows && c < s.out_cols;
+        float delta = window ? a.dy[map_of_all * s.out_rows * s.out_cols + r * s.out_cols + c] : 0;
+        if (KIND == CNN_SUBSAMPLE) {
+            map = (int)(map_of_all % s.in_maps);
+            delta *= a.gain[map];
+        } else if (KIND == CNN_AVGPOOL) {
+            delta /= (float)(s.kernel_rows * s.kernel_cols);
+        } else if (window) {
+            top = window_maximum(s, a.x + corner);
+        }
+        for (int row = 0; row < rows; row++)
+            for (int col = 0; col < cols; col++) {
+                int at = row * s.in_cols + col;
+                bool reached = window && row < s.kernel_rows && col < s.kernel_cols;
+                float value = reached && (KIND != CNN_MAXPOOL || at == top) ? delta : 0;
+                a.dx[corner + at] = a.below == CNN_LINEAR ? value : value * slope_of(a.below, a.x[corner + at]);
+            }
+    }
+}
+
 /* One block: one map, one slice of the batch. Sums in a fixed tree. */
 __global__ static void __launch_bounds__(THREADS) backward_gains_kernel(const __grid_constant__ pool_args a)
 {
@@ -152,7 +185,14 @@ template <int KIND> static cudaError_t forward(const cuda_job *job, const cuda_b
 
 template <int KIND> static cudaError_t backward_data(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
+    const cuda_layer *s = job->shape;
     long long count = cnn_shape_size(job->layer->in) * batch->count;
+    if (s->kernel_rows <= s->stride && s->kernel_cols <= s->stride) {
+        count = (long long)batch->count * s->in_maps * ((s->in_rows + s->stride - 1) / s->stride) *
+                ((s->in_cols + s->stride - 1) / s->stride);
+        cells_kernel<KIND><<<stride_blocks(count, THREADS), THREADS, 0, stream>>>(args_of(job, batch));
+        return cudaGetLastError();
+    }
     backward_data_kernel<KIND><<<stride_blocks(count, THREADS), THREADS, 0, stream>>>(args_of(job, batch));
     return cudaGetLastError();
 }
@@ -172,9 +212,9 @@ static cudaError_t backward_gains(const cuda_job *job, const cuda_batch *batch, 
     return cudaGetLastError();
 }
 
-#define POOL(symbol, operation, prepare_function, launch_function)                                                    \
-    extern "C" const cuda_kernel symbol = { #symbol,        "", "kernels/pool.cu", operation, NULL, prepare_function, \
-                                            launch_function };
+#define POOL(symbol, operation, prepare_function, launch_function) \
+    extern "C" const cuda_kernel CUDA_KERNEL(                      \
+        symbol) = { #symbol, "", "kernels/pool.cu", operation, NULL, prepare_function, launch_function };
 
 POOL(shared_subsample_forward, CNN_OP_SUBSAMPLE_FORWARD, NULL, forward<CNN_SUBSAMPLE>)
 POOL(shared_maxpool_forward, CNN_OP_MAXPOOL_FORWARD, NULL, forward<CNN_MAXPOOL>)

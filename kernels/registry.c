@@ -27,6 +27,8 @@
     K(few_full_backward_data)         \
     K(few_whole_backward_weights)     \
     K(few_full_backward_weights)      \
+    K(strip_conv_forward)             \
+    K(strip_conv_backward_data)       \
     K(direct_whole_forward)           \
     K(direct_conv_forward)            \
     K(direct_full_forward)            \
@@ -47,10 +49,10 @@
     K(shared_avgpool_backward)        \
     K(shared_subsample_backward_weights)
 
-#define DECLARE(name) extern const struct cuda_kernel name;
+#define DECLARE(name) extern const struct cuda_kernel CUDA_KERNEL(name);
 CUDA_KERNELS(DECLARE)
 
-#define ADDRESS(name) &name,
+#define ADDRESS(name) &CUDA_KERNEL(name),
 static const struct cuda_kernel *const KERNELS[] = { CUDA_KERNELS(ADDRESS) NULL };
 
 const struct cuda_kernel *cuda_kernel_find(const char *algorithm, enum cnn_operation_kind kind,

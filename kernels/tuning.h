@@ -23,4 +23,13 @@
 #define TENSOR_MAPS 24
 #define TENSOR_TERMS 32
 
+/* Strips are taken from this many threads per multiprocessor on; in tf32 up to fewer maps than these, where tensor
+ * cores do better. */
+#define STRIP_ITEMS 64
+#define STRIP_TENSOR_MAPS 48
+
+/* A fully connected layer over few images gets a warp per unit up to so many inputs; beyond, several blocks per unit.
+ */
+#define FEW_INPUTS 4096
+
 #endif
