@@ -10,14 +10,15 @@
 #define BACKEND_COUNT 3
 
 static const struct backend_entry entries[BACKEND_COUNT + 1] = {
-    { .name = "cpu", .label = "CPU, 1 thread", .backend = &cnn_cpu_backend, .isa = true },
+    { .name = "cpu", .label = "CPU, 1 thread", .backend = &cnn_cpu_backend, .isa = true, .optional = "gemm" },
     { .name = "omp",
       .label = "CPU, N threads",
       .backend = BUILT_OMP,
       .missing = "this build has no OpenMP: install its development package (libgomp comes with gcc, clang needs "
                  "libomp-dev) and build again with -Dopenmp=enabled",
       .threads = true,
-      .isa = true },
+      .isa = true,
+      .optional = "gemm" },
     { .name = "cuda",
       .label = "GPU",
       .backend = BUILT_CUDA,

@@ -11,6 +11,7 @@ struct backend_entry {
     const struct cnn_backend *backend; /* NULL: not in this build */
     const char *missing;               /* then: why, and what to do; one sentence without the name */
     bool threads, isa, launch;         /* which of these axes make a difference to it */
+    const char *optional;              /* an algorithm that a build may lack: then it is unavailable, not unknown */
 };
 
 /* All of them; the last one has a NULL name. */

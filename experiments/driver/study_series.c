@@ -27,7 +27,7 @@ static int check_algorithm(const struct reader *reader, const config_setting_t *
     const char *const *known = entry && entry->backend ? entry->backend->algorithms() : NULL;
     char list[200], meant[80];
     int count = 0;
-    if (!known)
+    if (!known || (entry->optional && !strcmp(algorithm, entry->optional)))
         return CNN_OK;
     for (; known[count]; count++)
         if (!strcmp(known[count], algorithm))

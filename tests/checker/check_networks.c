@@ -161,7 +161,9 @@ static int run_network(const struct check_room *room, const struct journey_spec 
         double worst = 0.0;
         check_target_name(&room->targets[i], name, sizeof name);
         int status = run_target(&room->targets[i], journey, &journey->rates, &worst, &checksums[i], &error);
-        if (status == CNN_INVALID)
+        if (status == CNN_UNAVAILABLE)
+            printf("%s is left out: %s\n", name, error.text);
+        if (status == CNN_INVALID || status == CNN_UNAVAILABLE)
             continue;
         ran++;
         largest = fmax(largest, worst);
