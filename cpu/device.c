@@ -69,7 +69,7 @@ int cpu_allowed_threads(void)
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int allowed = online > 0 ? (int)online : 1;
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+    if (cpu_affinity(&set) && CPU_COUNT(&set) > 0)
         allowed = CPU_COUNT(&set);
     int quota = quota_processors();
     if (quota > 0 && quota < allowed)
@@ -79,6 +79,10 @@ int cpu_allowed_threads(void)
 
 void cpu_device_close(struct cnn_device *device)
 {
+    if (device && device->pins) {
+        cpu_pins_free(device->pins);
+        cpu_unpin();
+    }
     free(device);
 }
 
@@ -99,6 +103,12 @@ static void read_processor_name(char *out, size_t size)
         fclose(file);
 }
 
+static void add_detail(struct cnn_device_info *info, const char *what, const char *text)
+{
+    size_t used = strlen(info->detail);
+    snprintf(info->detail + used, sizeof info->detail - used, "%s%s%s", used ? "; " : "", what, text);
+}
+
 int cpu_device_describe(struct cnn_device *device, struct cnn_device_info *info, struct cnn_error *error)
 {
     (void)error;
@@ -107,6 +117,12 @@ int cpu_device_describe(struct cnn_device *device, struct cnn_device_info *info,
     if (device->asked > device->allowed)
         snprintf(info->detail, sizeof info->detail, "%d threads asked for, affinity and quota allow %d", device->asked,
                  device->allowed);
+    if (device->pins) {
+        cpu_pins_text(device->pins, info->pinned, sizeof info->pinned);
+        add_detail(info, "pinned to processors ", info->pinned);
+    }
+    if (device->not_pinned)
+        add_detail(info, "not pinned: ", device->not_pinned);
     info->memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     for (enum cpu_isa isa = CPU_SCALAR; isa < CPU_ISA_COUNT; isa++)
         if (cpu_isa_usable(isa)) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Instruction sets: which kernels are compiled in, and which of them this processor can run. */
+/* Instruction sets: which kernels are compiled in, and which of them this processor can run. `scalar` kernels are
+ * compiled with the vectorisers off and hold no packed arithmetic; those of the other sets at -O3 for that set, so that
+ * the plain loops of `naive` are there both as a program of 2010 ran them and as a compiler of today does. */
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 

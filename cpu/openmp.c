@@ -10,6 +10,8 @@
 
 #define THREADS_MAX 4096
 
+static bool any_pinned; /* a device has left threads pinned; devices are opened by one thread at a time */
+
 static void run_openmp(int threads, const struct cpu_step *steps, int count, const struct cpu_batch *batch)
 {
 #pragma omp parallel num_threads(threads)
@@ -29,6 +31,31 @@ static void run_openmp(int threads, const struct cpu_step *steps, int count, con
     }
 }
 
+/* Binds the runtime's threads, which stay the same from one parallel region to the next. The calling thread is one of
+ * them until the device is closed. Threads that an earlier device had pinned are let go where this one pins none. */
+static void pin_threads(struct cnn_device *device, bool wanted)
+{
+    bool bound = true;
+    device->pins = wanted ? cpu_pins_create(device->threads, &device->not_pinned) : NULL;
+    if (!device->pins && !any_pinned)
+        return;
+#pragma omp parallel num_threads(device->threads) reduction(&& : bound)
+    {
+        if (device->pins)
+            bound = cpu_pins_bind(device->pins, omp_get_thread_num());
+        else
+            cpu_unpin();
+    }
+    any_pinned = device->pins != NULL;
+    if (bound)
+        return;
+    cpu_pins_free(device->pins);
+    device->pins = NULL;
+    device->not_pinned = "the system does not permit it";
+#pragma omp parallel num_threads(device->threads)
+    cpu_unpin();
+}
+
 static int open_openmp(struct cnn_device **out, const struct cnn_device_options *options, struct cnn_error *error)
 {
     if (options->threads < 0 || options->threads > THREADS_MAX)
@@ -44,6 +71,7 @@ static int open_openmp(struct cnn_device **out, const struct cnn_device_options 
                                    .asked = options->threads,
                                    .allowed = allowed };
     omp_set_dynamic(0); /* a team smaller than asked for would change what is measured */
+    pin_threads(device, options->pin);
     *out = device;
     return CNN_OK;
 }

@@ -45,6 +45,7 @@ int cpu_plan(struct cnn_device *device, const struct cnn_network *network, const
                               .workspace = floats[CPU_WORKSPACE] * (int64_t)sizeof(float),
                               .batches = floats[CPU_BATCHES] * (int64_t)sizeof(float),
                               .threads = p.threads,
+                              .isa = cpu_isa_name(p.isa),
                               .layout = p.lanes };
     out->total = out->parameters + out->gradients + out->activations + out->workspace + out->batches;
     for (int i = 0; i < p.job_count; i++) {

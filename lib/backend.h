@@ -34,6 +34,7 @@ struct cnn_program; /* a network made ready on a device */
 struct cnn_device_options {
     int index;   /* which GPU; 0 elsewhere */
     int threads; /* omp: asked-for threads, 0: as many as affinity and quota allow. cpu has one */
+    bool pin;    /* omp: every thread keeps to a processor of its own, where that is permitted */
 };
 
 /* What describe() tells. Text is UTF-8, empty where unknown. */
@@ -41,6 +42,7 @@ struct cnn_device_info {
     char name[128];   /* "AMD EPYC ...", "NVIDIA H200" */
     char detail[256]; /* versions, UUID, PCI id, runtime */
     int threads;      /* that will run; 1 for cpu, 0 for a GPU */
+    char pinned[256]; /* processors that threads keep to, in the order of threads: "0,2,4"; empty: none do */
     int64_t memory;   /* bytes in all, 0: unknown */
     char isas[64];    /* instruction sets that can run here, best last, blank between: "scalar avx2" */
 };
@@ -85,8 +87,9 @@ struct cnn_plan {
     int64_t total;
     int threads; /* that will run: fewer than the device has where a step is too small for more; 0 for a GPU */
     int64_t flops_executed_train, flops_executed_forward; /* of a full batch, as the chosen algorithms do it */
+    const char *isa; /* instruction set that will run, static storage; NULL where there is no choice of them */
     int layout; /* how tensors lie inside (CPU: images innermost). Plans of one network and batch with the same number
-                   may mix their algorithms operation by operation without changing it */
+              may mix their algorithms operation by operation without changing it */
 };
 
 /* What one operation took in a profiled step. Text is static storage or lives as long as the program. */

@@ -51,7 +51,7 @@ static bool write_answer(const char *text)
 
 int child_main(void)
 {
-    struct point point;
+    struct point point = { .replay = NULL };
     struct result result;
     struct cnn_error error = { CNN_ERROR, "" };
 #ifdef __linux__
@@ -70,6 +70,7 @@ int child_main(void)
         result_init(&result);
         result_set(&result, error.status, "%s", error.text);
     }
+    free((char *)point.replay);
     char *answer = result_to_json(&result);
     bool written = answer && write_answer(answer);
     free(answer);

@@ -2,6 +2,7 @@
 /* Builds the network of a point and asks its backend for a plan: the same steps as a run, up to where memory is taken.
  */
 #include "experiments/driver/forecast.h"
+#include "experiments/driver/auto.h"
 #include "experiments/driver/backends.h"
 #include "experiments/driver/measure.h"
 #include "experiments/driver/progress.h"
@@ -99,6 +100,8 @@ static int plan(struct forecaster *forecaster, struct bench *bench, struct forec
     if (!device)
         return error->status;
     bench_options(bench);
+    if (!strcmp(bench->point->algorithm, CHOICES_AUTO))
+        bench->options.algorithm = auto_guess(bench, device);
     if (bench->backend->plan(device, bench->network, &bench->options, &bytes, error))
         return error->status;
     out->bytes = bytes.total;

@@ -32,6 +32,7 @@ static const char help[] =
     "  --backend NAME        only series of this backend (cpu, omp, cuda); it must then be there. May be given again\n"
     "  --threads N           threads of omp, over the study's; auto: as many as affinity and quota allow\n"
     "  --data FOLDER         where data sets lie (MNIST); else the variable CONVSCALE_DATA says it\n"
+    "  --choices FILE        take what another run chose where a study says algorithm = \"auto\": its choices.json\n"
     "\n"
     "Output:\n"
     "  --out FOLDER          root of the results (default: results); a run writes MACHINE/STUDY/TIME/ below it\n"

@@ -302,6 +302,23 @@ static void add_environment(cJSON *record, const struct machine_run *run)
         cJSON_AddItemToArray(children, cJSON_CreateString(*entry));
 }
 
+/* The processors that threads kept to, in the order of threads; null where none did. */
+static void add_pinned(cJSON *machine, const struct machine_run *run)
+{
+    const char *at = run->pinned;
+    if (!at || !*at) {
+        cJSON_AddNullToObject(machine, "pinned");
+        return;
+    }
+    cJSON *list = cJSON_AddArrayToObject(machine, "pinned");
+    for (char *end; *at; at = *end ? end + 1 : end) {
+        long number = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)number));
+    }
+}
+
 static void add_run(cJSON *record, const struct machine_run *run)
 {
     char seed[32];
@@ -342,6 +359,7 @@ char *machine_record(const struct machine_run *run)
     cJSON *machine = cJSON_AddObjectToObject(record, "machine");
     add_text(machine, "name", slug);
     add_cpu(machine, &resources);
+    add_pinned(machine, run);
     add_memory(machine, &resources);
     add_system(machine);
     add_build(record);

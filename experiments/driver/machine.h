@@ -30,6 +30,7 @@ struct machine_run {
     const char *ended;              /* NULL while it runs */
     int signal;                     /* that ended it early, or 0 */
     int counts[CNN_STATUS_COUNT];   /* rows so far */
+    const char *pinned;             /* processors that threads of omp kept to, "0,2,4"; NULL or empty: none did */
     double timer_resolution;        /* seconds */
     const char *const *environment; /* what children get, NAME=VALUE, NULL-terminated */
 };

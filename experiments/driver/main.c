@@ -3,6 +3,7 @@
  * program decide how it ends. */
 #include "experiments/driver/charts.h"
 #include "experiments/driver/child.h"
+#include "experiments/driver/choices.h"
 #include "experiments/driver/filter.h"
 #include "experiments/driver/options.h"
 #include "experiments/driver/report.h"
@@ -27,7 +28,8 @@ struct run {
     enum format format;
     int argc;
     char **argv;
-    struct filter **filters; /* as many as options.filters */
+    struct choices_book *choices; /* of --choices, or NULL */
+    struct filter **filters;      /* as many as options.filters */
     struct job *jobs;
     int job_count;
     char **rows; /* the rows.csv of every finished job, for JSON */
@@ -67,6 +69,33 @@ static bool read_filters(struct run *run)
     return status == CNN_OK;
 }
 
+/* Points that choose for themselves take what the file says of them; it outlives them. */
+static void replay(const struct run *run, const char *path, struct job *job)
+{
+    char key[2048];
+    int missing = 0;
+    for (int i = 0; run->choices && i < job->count; i++) {
+        if (strcmp(job->points[i].algorithm, CHOICES_AUTO))
+            continue;
+        point_key(&job->points[i], key, sizeof key);
+        job->points[i].replay = choices_book_find(run->choices, key);
+        missing += !job->points[i].replay;
+    }
+    if (missing > 0)
+        fprintf(stderr, "convscale: %s: %d point%s not in %s and will be chosen for anew\n", path, missing,
+                missing == 1 ? " is" : "s are", run->options.choices);
+}
+
+static bool read_choices(struct run *run)
+{
+    struct cnn_error error = { CNN_OK, "" };
+    if (!run->options.choices || !choices_book_read(&run->choices, run->options.choices, &error))
+        return true;
+    complain(error.text);
+    exit_at_least(run, EXIT_USAGE);
+    return false;
+}
+
 static int read_job(const struct run *run, const char *path, struct job *job, struct cnn_error *error)
 {
     const struct options *options = &run->options;
@@ -86,6 +115,7 @@ static int read_job(const struct run *run, const char *path, struct job *job, st
         job->count = filter_points(run->filters[i], job->points, job->count);
     for (int i = 0; i < job->count && options->data; i++)
         snprintf(job->points[i].data_folder, sizeof job->points[i].data_folder, "%s", options->data);
+    replay(run, path, job);
     return CNN_OK;
 }
 
@@ -263,7 +293,7 @@ static void run_studies(struct run *run)
     run->format = run->options.format;
     if (run->format == FORMAT_AUTO)
         run->format = isatty(STDOUT_FILENO) || dry ? FORMAT_TABLE : FORMAT_CSV;
-    if (!read_filters(run) || !read_jobs(run))
+    if (!read_filters(run) || !read_choices(run) || !read_jobs(run))
         return;
     if (dry)
         dry_run_jobs(run);
@@ -316,6 +346,7 @@ int main(int argc, char **argv)
     for (int i = 0; run.filters && i < run.options.filters.count; i++)
         filter_free(run.filters[i]);
     free(run.filters);
+    choices_book_free(run.choices);
     free(run.jobs);
     free(run.rows);
     options_free(&run.options);

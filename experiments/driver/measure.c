@@ -3,6 +3,7 @@
  * point's status and sentence; what was known until then stays in the result. */
 #include "experiments/driver/measure.h"
 #include "experiments/driver/accuracy.h"
+#include "experiments/driver/auto.h"
 #include "experiments/driver/clock.h"
 #include "experiments/driver/resources.h"
 #include "experiments/driver/sample.h"
@@ -83,11 +84,12 @@ static int open_device(struct bench *bench, struct result *result, struct cnn_de
                        struct cnn_error *error)
 {
     const struct point *point = bench->point;
-    const struct cnn_device_options options = { .index = point->device, .threads = point->threads };
+    const struct cnn_device_options options = { .index = point->device, .threads = point->threads, .pin = point->pin };
     if (bench->backend->open(&bench->device, &options, error) || bench->backend->describe(bench->device, info, error))
         return error->status;
     result->threads = info->threads;
     snprintf(result->device, sizeof result->device, "%s", info->name);
+    snprintf(result->pinned, sizeof result->pinned, "%s", info->pinned);
     const char *best = strrchr(info->isas, ' ');
     snprintf(result->isa, sizeof result->isa, "%.15s", *point->isa ? point->isa : best ? best + 1 : info->isas);
     if (point->threads > 0 && *info->detail)
@@ -108,9 +110,9 @@ static int64_t host_bytes(const struct bench *bench)
                : bytes;
 }
 
-/* CNN_OOM before anything large is allocated. */
-static int check_memory(const struct bench *bench, const struct cnn_device_info *info, const struct cnn_plan *plan,
-                        struct cnn_error *error)
+/* Before anything large is allocated. */
+int bench_check_memory(const struct bench *bench, const struct cnn_device_info *info, const struct cnn_plan *plan,
+                       struct cnn_error *error)
 {
     struct resources resources;
     int64_t need = host_bytes(bench);
@@ -141,12 +143,14 @@ static int make_plan(struct bench *bench, const struct cnn_device_info *info, st
     int64_t executed = train ? plan.flops_executed_train : plan.flops_executed_forward;
     if (plan.threads > 0 && plan.threads < info->threads) {
         result->threads = plan.threads;
-        result_remark(result, "ran %d of %d threads: a step is too small for more", plan.threads, info->threads);
+        result_remark(result, "ran %d thread%s: too small for more", plan.threads, plan.threads == 1 ? "" : "s");
     }
+    if (plan.isa)
+        snprintf(result->isa, sizeof result->isa, "%.15s", plan.isa);
     result->plan_bytes = plan.total;
     result->flops_useful = useful < 0 ? NAN : (double)useful;
     result->flops_executed = executed > 0 ? (double)executed : NAN;
-    return check_memory(bench, info, &plan, error);
+    return bench_check_memory(bench, info, &plan, error);
 }
 
 static int make_parameters(struct bench *bench, struct result *result, struct cnn_error *error)
@@ -159,6 +163,36 @@ static int make_parameters(struct bench *bench, struct result *result, struct cn
     return CNN_OK;
 }
 
+/* What was chosen goes into options and result. */
+static int apply_choices(struct bench *bench, struct choices *choices, struct result *result, struct cnn_error *error)
+{
+    int fixed = bench->point->choice_count;
+    result->choices = choices_text(choices, bench->network);
+    bench->all_choices = calloc((size_t)choices->count + (size_t)fixed + 1, sizeof *bench->all_choices);
+    if (!bench->all_choices || !result->choices)
+        return cnn_error_set(error, CNN_OOM, "no memory for choices of algorithms");
+    if (choices->count > 0)
+        memcpy(bench->all_choices, choices->list, (size_t)choices->count * sizeof *choices->list);
+    memcpy(bench->all_choices + choices->count, bench->choices, (size_t)fixed * sizeof *bench->choices);
+    bench->options.algorithm = choices->algorithm;
+    bench->options.choices = bench->all_choices;
+    bench->options.choice_count = choices->count + fixed;
+    return CNN_OK;
+}
+
+static int choose_algorithms(struct bench *bench, const struct cnn_device_info *info, struct result *result,
+                             struct cnn_error *error)
+{
+    struct choices choices;
+    if (strcmp(bench->point->algorithm, CHOICES_AUTO))
+        return CNN_OK;
+    if (auto_choose(bench, info, clock_seconds, &choices, error))
+        return error->status;
+    int status = apply_choices(bench, &choices, result, error);
+    choices_free(&choices);
+    return status;
+}
+
 static int set_up(struct bench *bench, struct result *result, struct cnn_error *error)
 {
     struct cnn_device_info info = { .threads = 0 };
@@ -168,8 +202,8 @@ static int set_up(struct bench *bench, struct result *result, struct cnn_error *
         return error->status;
     result->parameters = bench->network->parameters;
     result->macs = bench->network->macs;
-    if (open_device(bench, result, &info, error) || make_plan(bench, &info, result, error) ||
-        make_parameters(bench, result, error))
+    if (open_device(bench, result, &info, error) || make_parameters(bench, result, error) ||
+        choose_algorithms(bench, &info, result, error) || make_plan(bench, &info, result, error))
         return error->status;
     if (bench->point->phase != POINT_ACCURACY && batches_create(&bench->batches, bench->network, bench->point, error))
         return error->status;
@@ -239,5 +273,6 @@ void measure_point(const struct point *point, const struct cnn_backend *backend,
         backend->close(bench.device);
     batches_free(&bench.batches);
     free(bench.parameters);
+    free(bench.all_choices);
     cnn_network_destroy(bench.network);
 }

@@ -14,8 +14,9 @@ struct bench {
     const struct cnn_backend *backend;
     struct cnn_network *network;
     struct cnn_device *device;
-    struct cnn_program_options options; /* what the program was compiled with */
-    struct cnn_choice choices[POINT_CHOICES_MAX];
+    struct cnn_program_options options;           /* what the program was compiled with */
+    struct cnn_choice choices[POINT_CHOICES_MAX]; /* the point's own */
+    struct cnn_choice *all_choices;               /* algorithm "auto": what was chosen, then the point's; malloc'd */
     struct cnn_program *program;
     float *parameters; /* initial values, arena order */
     struct batches batches;
@@ -24,8 +25,13 @@ struct bench {
 /* Measures a point and always fills *result. */
 void measure_point(const struct point *point, const struct cnn_backend *backend, struct result *result);
 
-/* Fills options and choices from the point: what its program is compiled with. A dry run plans the same. */
+/* Fills options and choices from the point: what its program is compiled with. A dry run plans the same, but that the
+ * algorithm "auto" is not chosen yet. */
 void bench_options(struct bench *bench);
+
+/* CNN_OOM where a plan does not fit into memory beside what else the point takes. */
+int bench_check_memory(const struct bench *bench, const struct cnn_device_info *info, const struct cnn_plan *plan,
+                       struct cnn_error *error);
 
 /* Runs `steps` steps of a phase over the loaded slots. */
 int bench_run(struct bench *bench, enum cnn_phase phase, int steps, struct cnn_error *error);

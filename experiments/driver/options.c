@@ -11,8 +11,20 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 #define THREADS_MAX 4096
+#define THREADS_BYTES 32
 
-enum { OPT_SET = 256, OPT_FILTER, OPT_BACKEND, OPT_THREADS, OPT_DATA, OPT_OUT, OPT_FORMAT, OPT_PLOT, OPT_LIST };
+enum {
+    OPT_SET = 256,
+    OPT_FILTER,
+    OPT_BACKEND,
+    OPT_THREADS,
+    OPT_DATA,
+    OPT_OUT,
+    OPT_FORMAT,
+    OPT_PLOT,
+    OPT_LIST,
+    OPT_CHOICES
+};
 
 static const struct option long_options[] = {
     { "help", no_argument, NULL, 'h' },
@@ -25,6 +37,7 @@ static const struct option long_options[] = {
     { "backend", required_argument, NULL, OPT_BACKEND },
     { "threads", required_argument, NULL, OPT_THREADS },
     { "data", required_argument, NULL, OPT_DATA },
+    { "choices", required_argument, NULL, OPT_CHOICES },
     { "out", required_argument, NULL, OPT_OUT },
     { "format", required_argument, NULL, OPT_FORMAT },
     { "quiet", no_argument, NULL, 'q' },
@@ -54,6 +67,7 @@ void options_free(struct options *options)
     free(options->sets.list);
     free(options->filters.list);
     free(options->backends.list);
+    free(options->threads);
     *options = (struct options){ 0 };
 }
 
@@ -88,7 +102,9 @@ static int read_threads(struct options *options, const char *word, struct cnn_er
     if (!number && strcmp(word, "auto"))
         return cnn_error_set(error, CNN_INVALID, "--threads %.40s: expected a number from 1 to %d, or auto", word,
                              THREADS_MAX);
-    snprintf(options->threads, sizeof options->threads, "threads=%.20s", word);
+    if (!options->threads && !(options->threads = malloc(THREADS_BYTES)))
+        return cnn_error_set(error, CNN_OOM, "no memory for the command line");
+    snprintf(options->threads, THREADS_BYTES, "threads=%.20s", word);
     add(&options->sets, options->threads);
     return CNN_OK;
 }
@@ -155,6 +171,9 @@ static int read_option(struct options *options, int option, char **argv, struct 
         return read_threads(options, optarg, error);
     case OPT_DATA:
         return read_data(options, optarg, error);
+    case OPT_CHOICES:
+        options->choices = optarg;
+        return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--choices: expected the choices.json of a run");
     case OPT_OUT:
         options->out = optarg;
         return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--out: expected a folder");

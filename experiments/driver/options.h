@@ -28,8 +28,9 @@ struct options {
     struct words_given arguments; /* studies, or folders to plot */
     struct words_given sets;      /* --set, and --threads as one */
     struct words_given filters, backends;
-    char threads[32];       /* "threads=4" */
+    char *threads; /* "threads=4", malloc'd; NULL: not given */
     const char *data, *out; /* NULL: not given */
+    const char *choices;    /* choices.json of another run; NULL: not given */
 };
 
 /* Fills *out. CNN_INVALID with one sentence for a command line that is none. Free it in either case. */

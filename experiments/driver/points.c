@@ -114,6 +114,8 @@ void point_key(const struct point *point, char *out, size_t size)
     put(&text, " isa=%s precision=%s copies=%s launch=%s threads=%d device=%d", point->isa[0] ? point->isa : "best",
         cnn_precision_name(point->precision), cnn_copies_name(point->copies), cnn_launch_name(point->launch),
         point->threads, point->device);
+    if (!point->pin && !strcmp(point->backend, "omp"))
+        put(&text, " pin=0");
     put(&text, " data=%s", point->data);
     if (strcmp(point->data, "normal"))
         put_training(&text, point);

@@ -36,7 +36,10 @@ struct point {
     char isa[16]; /* empty: the best that runs here */
     struct point_choice choices[POINT_CHOICES_MAX];
     int choice_count;
-    bool required; /* unavailable is then a failure */
+    const char *replay; /* algorithm "auto": what another run chose, as choices.h writes it; NULL: to be chosen. Not
+                           owned; malloc'd in a point that came as JSON */
+    bool pin;           /* omp: threads keep to processors of their own */
+    bool required;      /* unavailable is then a failure */
     /* measuring */
     double min_time; /* seconds a sample lasts at least */
     double warmup;   /* seconds */

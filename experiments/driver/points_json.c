@@ -189,6 +189,23 @@ static void walk_choices(struct walk *walk, struct point *point)
     }
 }
 
+/* A text or null; read, it is malloc'd. */
+static void walk_replay(struct walk *walk, struct point *point)
+{
+    if (walk->writing) {
+        if (!(point->replay ? cJSON_AddStringToObject(walk->object, "replay", point->replay)
+                            : cJSON_AddNullToObject(walk->object, "replay")))
+            fail(walk, "replay", "memory");
+        return;
+    }
+    const cJSON *found = item(walk, "replay");
+    point->replay = NULL;
+    if (found && cJSON_IsString(found))
+        point->replay = strdup(found->valuestring);
+    if (found && !cJSON_IsNull(found) && !point->replay)
+        fail(walk, "replay", "a text or null");
+}
+
 static void walk_how(struct walk *walk, struct point *point)
 {
     WALK_ENUM(walk, "phase", point->phase, POINT_PHASE_COUNT);
@@ -204,6 +221,8 @@ static void walk_how(struct walk *walk, struct point *point)
     walk_text(walk, "algorithm", point->algorithm, sizeof point->algorithm);
     walk_text(walk, "isa", point->isa, sizeof point->isa);
     walk_choices(walk, point);
+    walk_replay(walk, point);
+    walk_bool(walk, "pin", &point->pin);
     walk_bool(walk, "required", &point->required);
 }
 
@@ -262,5 +281,9 @@ int point_from_json(struct point *out, const char *json, struct cnn_error *error
         return cnn_error_set(error, CNN_INVALID, "point as JSON: not JSON: \"%.40s\"", json);
     walk_point(&walk, out);
     cJSON_Delete(walk.object);
+    if (walk.failed) {
+        free((char *)out->replay);
+        out->replay = NULL;
+    }
     return walk.failed ? walk.error->status : CNN_OK;
 }

@@ -42,6 +42,8 @@ void result_free(struct result *result)
 {
     free(result->epoch);
     free(result->sample);
+    free(result->choices);
+    result->choices = NULL;
     result->epoch = NULL;
     result->sample = NULL;
 }

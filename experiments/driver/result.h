@@ -31,6 +31,8 @@ struct result {
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
     int64_t plan_bytes, peak_bytes; /* planned; peak resident set of the child, gate included */
     double verified_error;          /* largest |error| / bound that the gate saw; must be <= 1 */
+    char *choices;                  /* algorithm "auto": what was chosen, as choices.h writes it; malloc'd, or NULL */
+    char pinned[256];               /* processors that threads keep to, in the order of threads: "0,2,4"; or empty */
     /* accuracy: median, quartiles and the rest above are of the training seconds of an epoch */
     int64_t train_images, test_images; /* of an epoch; -1 */
     int epochs;

@@ -32,6 +32,7 @@ static const struct field fields[] = {
     FIELD(FIELD_TEXT, isa),
     FIELD(FIELD_TEXT, device),
     FIELD(FIELD_TEXT, stop),
+    FIELD(FIELD_TEXT, pinned),
     FIELD(FIELD_INT, threads),
     FIELD(FIELD_INT, samples),
     FIELD(FIELD_INT, steps_per_sample),
@@ -147,6 +148,8 @@ char *result_to_json(const struct result *result)
     bool whole = object && add(object, "status", cJSON_CreateString(cnn_status_word(result->status)));
     for (size_t i = 0; whole && i < FIELD_COUNT; i++)
         whole = add(object, fields[i].name, field_item(result, &fields[i]));
+    if (whole)
+        whole = add(object, "choices", result->choices ? cJSON_CreateString(result->choices) : cJSON_CreateNull());
     if (whole && add(object, "sample", samples_item(result)) && add(object, "epoch", epochs_item(result)))
         text = cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
@@ -256,6 +259,14 @@ static int epochs_read(struct result *out, const cJSON *object, struct cnn_error
     return CNN_OK;
 }
 
+static int choices_read(struct result *out, const cJSON *object, struct cnn_error *error)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "choices");
+    if (cJSON_IsString(item))
+        out->choices = strdup(item->valuestring);
+    return out->choices || cJSON_IsNull(item) ? CNN_OK : refuse(error, "choices", "a string or null");
+}
+
 int result_from_json(struct result *out, const char *json, struct cnn_error *error)
 {
     result_init(out);
@@ -271,6 +282,8 @@ int result_from_json(struct result *out, const char *json, struct cnn_error *err
         code = refuse(error, "status", "a status word");
     for (size_t i = 0; code == CNN_OK && i < FIELD_COUNT; i++)
         code = field_read(out, &fields[i], object, error);
+    if (code == CNN_OK)
+        code = choices_read(out, object, error);
     if (code == CNN_OK)
         code = samples_read(out, object, error);
     if (code == CNN_OK)

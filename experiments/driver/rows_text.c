@@ -257,6 +257,10 @@ static void put_result(struct cells *cells, const struct point *point, const str
     put(cells, ROW_STOP, "%s", result->stop);
     put_number(cells, ROW_USEFUL_FLOP_PER_STEP, result->flops_useful);
     put_number(cells, ROW_EXECUTED_FLOP_PER_STEP, result->flops_executed);
+    if (result->choices) {
+        free(cells->text[ROW_CHOICES]);
+        put(cells, ROW_CHOICES, "%s", result->choices);
+    }
     put_number(cells, ROW_SETUP_SECONDS, result->setup_seconds);
     put_number(cells, ROW_COMPILE_SECONDS, result->compile_seconds);
     put_number(cells, ROW_VERIFY_SECONDS, result->verify_seconds);

@@ -53,6 +53,7 @@ static int order_read(struct reader *reader, const config_setting_t *setting, vo
 static const struct key study_keys[] = {
     KEY_OF("title", KEY_TEXT, struct study, title),
     KEY_OF("required", KEY_BOOL, struct study, required),
+    KEY_OF("pin", KEY_BOOL, struct study, pin),
     KEY_CALL("preset", preset_read),
     KEY_WORD_OF("output", WORDS_ACTIVATIONS, struct study, output),
     KEY_WORD_OF("loss", WORDS_LOSSES, struct study, loss),
@@ -101,6 +102,7 @@ static void defaults(struct study *study)
         .rates = { .rate = 0.01f },
         .rate_decay = 1,
         .shuffled = true,
+        .pin = true,
     };
 }
 

@@ -113,6 +113,7 @@ struct study {
     int epochs, train_limit, test_limit;
     struct cnn_rates rates;
     float rate_decay;
+    bool pin;      /* omp: threads keep to processors of their own */
     bool shuffled; /* order = "random": points run in seeded random order; "listed": as expanded */
     bool required;
     struct point_choice choices[POINT_CHOICES_MAX];

@@ -159,6 +159,7 @@ static void fill_point(const struct study *study, const struct study_series *ser
     memcpy(point->label, series->label, sizeof point->label);
     memcpy(point->backend, series->backend, sizeof point->backend);
     memcpy(point->algorithm, series->algorithm, sizeof point->algorithm);
+    point->pin = study->pin;
     memcpy(point->choices, series->choices, sizeof point->choices);
     point->choice_count = series->choice_count;
     point->required = series->required;

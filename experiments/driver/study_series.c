@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Series: a backend, an algorithm, what the series fixes for itself, and the words of its line in a figure. */
 #include "experiments/driver/backends.h"
+#include "experiments/driver/choices.h"
 #include "experiments/driver/study_reader.h"
 #include "experiments/driver/suggest.h"
 
@@ -132,7 +133,9 @@ static int check_series(const struct reader *reader, const config_setting_t *gro
     if (twin >= 0)
         return reader_fail(reader, group, "id = \"%s\" is taken by the series of line %d: choose another one",
                            series->id, study_text_line(reader->text, reader->study->series[twin].line));
-    int status = check_algorithm(reader, algorithm ? algorithm : group, series->backend, series->algorithm);
+    int status = CNN_OK;
+    if (strcmp(series->algorithm, CHOICES_AUTO))
+        status = check_algorithm(reader, algorithm ? algorithm : group, series->backend, series->algorithm);
     return status ? status : study_choices_check(reader, group, series);
 }
 

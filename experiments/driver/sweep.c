@@ -4,6 +4,7 @@
 #include "experiments/driver/sweep.h"
 #include "experiments/driver/backends.h"
 #include "experiments/driver/child.h"
+#include "experiments/driver/choices.h"
 #include "experiments/driver/clock.h"
 #include "experiments/driver/machine.h"
 #include "experiments/driver/progress.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #define TOLD_MAX 16
+#define CHOICES_SECONDS 5
 
 struct sweep {
     const struct study *study;
@@ -29,8 +31,12 @@ struct sweep {
     char program[4096], machine[MACHINE_SLUG], started[32];
     char told[TOLD_MAX][512]; /* why points were `unavailable`, as said so far */
     int told_count;
-    bool linked;               /* `latest` points here */
-    struct cnn_error out_lost; /* stdout failed; rows go on to disk */
+    struct choices_book *choices; /* NULL while no point has chosen */
+    double choices_written;       /* when, by clock_seconds(); 0: never */
+    bool choices_new;             /* since then */
+    char pinned[256];             /* of the point with most threads */
+    bool linked;                  /* `latest` points here */
+    struct cnn_error out_lost;    /* stdout failed; rows go on to disk */
     struct cnn_error *error;
 };
 
@@ -101,6 +107,7 @@ static int write_record(struct sweep *sweep)
 {
     memcpy(sweep->run.counts, sweep->summary->counts, sizeof sweep->run.counts);
     sweep->run.signal = sweep->summary->signal;
+    sweep->run.pinned = sweep->pinned;
     char *record = machine_record(&sweep->run);
     if (!record)
         return cnn_error_set(sweep->error, CNN_OOM, "%s: no memory for the record of the machine",
@@ -152,6 +159,37 @@ static bool run_point(struct sweep *sweep, const struct point *point, const stru
     return true;
 }
 
+static int write_choices(struct sweep *sweep)
+{
+    char *text = choices_book_json(sweep->choices);
+    if (!text)
+        return cnn_error_set(sweep->error, CNN_OOM, "%s: no memory for " CHOICES_FILE, sweep->summary->folder);
+    int status = rows_write_file(sweep->rows, CHOICES_FILE, text, strlen(text), sweep->error);
+    free(text);
+    sweep->choices_written = clock_seconds();
+    sweep->choices_new = false;
+    return status;
+}
+
+/* What a point chose for itself goes into the run's book, which is written at most every few seconds and at the end. */
+static int keep_choices(struct sweep *sweep, const struct point *point, struct result *result)
+{
+    char key[2048];
+    if (strlen(result->pinned) > strlen(sweep->pinned))
+        snprintf(sweep->pinned, sizeof sweep->pinned, "%s", result->pinned);
+    if (!result->choices)
+        return CNN_OK;
+    if (!sweep->choices)
+        sweep->choices = choices_book_create();
+    point_key(point, key, sizeof key);
+    if (!sweep->choices || !choices_book_add(sweep->choices, key, result->choices))
+        return cnn_error_set(sweep->error, CNN_OOM, "%s: no memory for " CHOICES_FILE, sweep->summary->folder);
+    free(result->choices);
+    result->choices = NULL;
+    sweep->choices_new = true;
+    return clock_seconds() - sweep->choices_written < CHOICES_SECONDS ? CNN_OK : write_choices(sweep);
+}
+
 static int keep_row(struct sweep *sweep, const struct row_context *context, const struct point *point,
                     const struct cnn_network *network, struct result *result)
 {
@@ -171,9 +209,10 @@ static int keep_row(struct sweep *sweep, const struct row_context *context, cons
         fprintf(stderr, "%s\n", link.text);
     }
     sweep->linked = true;
+    int status = keep_choices(sweep, point, result);
     free(result->sample); /* on disk now; the rest is small */
     result->sample = NULL;
-    return CNN_OK;
+    return status;
 }
 
 static int do_point(struct sweep *sweep, int index)
@@ -248,6 +287,8 @@ static int finish(struct sweep *sweep, int status)
     machine_time(ended, sizeof ended);
     sweep->run.ended = ended;
     /* a first failure is the one to tell */
+    if (status == CNN_OK && sweep->choices_new)
+        status = write_choices(sweep);
     if (status == CNN_OK)
         status = write_record(sweep);
     if (status == CNN_OK && sweep->out_lost.status != CNN_OK && sweep->summary->signal != SIGPIPE) {
@@ -276,6 +317,7 @@ int sweep_run(const struct study *study, const struct point *points, int count, 
     else
         rows_close(sweep.rows, NULL);
     child_signals_release();
+    choices_book_free(sweep.choices);
     free(order);
     return status;
 }
