@@ -9,9 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multiply-adds, forward, that a step needs for each thread to be worth a barrier between its passes (about 1 us each,
- * some 20 passes): below, a network of this size is slower with the thread than without. */
-#define STEP_MACS_PER_THREAD 1000000
+/* Multiply-adds, forward, of a whole batch that a step needs for more than one thread, and for each of them. Measured
+ * as medians of alternating runs of cpu and omp on an idle Xeon of 8 cores (AVX-512; LeNet-5, mlp, garcia and stack of
+ * width 1 at batches 1 to 128; 4, 8 and 16 threads), time of omp over that of cpu:
+ *   below 0.1 million       1.4 to 2.1: some 20 barriers of 1 us outweigh the work
+ *   0.1 to 1 million        0.2 to 0.9, but 0.9 to 1.3 for garcia at batch 16: a single block of images has few tiles
+ *   1 to 2 million          0.1 to 0.8, but 1.1 for mlp at batch 4, whose update is bound by memory
+ *   above 2 million         at most 0.54, at 2 million already with 8 threads what it is with 4, or better
+ * so that below 2 million some point may be slower, and above it a quarter of a million is enough for each thread. */
+#define STEP_MACS_MIN 2000000
+#define STEP_MACS_PER_THREAD 250000
 
 /* Images of a block: with `direct` one where a block would be at most half full; `winograd` has no other way. */
 static int preferred_lanes(enum cpu_isa isa, const char *algorithm, int batch)
@@ -133,7 +140,7 @@ static int check_options(struct cnn_program *p, struct cnn_error *error)
 static int threads_worth(const struct cnn_program *p)
 {
     double macs = (double)p->network->macs * p->options.batch;
-    int worth = macs < STEP_MACS_PER_THREAD * 2.0 ? 1 : macs > 1e12 ? 1 << 20 : (int)(macs / STEP_MACS_PER_THREAD);
+    int worth = macs < STEP_MACS_MIN ? 1 : macs > 1e12 ? 1 << 20 : (int)(macs / STEP_MACS_PER_THREAD);
     return worth < p->device->threads ? worth : p->device->threads;
 }
 
