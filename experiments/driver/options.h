@@ -28,7 +28,7 @@ struct options {
     struct words_given arguments; /* studies, or folders to plot */
     struct words_given sets;      /* --set, and --threads as one */
     struct words_given filters, backends;
-    char *threads; /* "threads=4", malloc'd; NULL: not given */
+    char *threads;          /* "threads=4", malloc'd; NULL: not given */
     const char *data, *out; /* NULL: not given */
     const char *choices;    /* choices.json of another run; NULL: not given */
 };
