@@ -12,7 +12,8 @@ compiler=$(command -v aarch64-linux-gnu-gcc) || {
 }
 failed=0
 seen=0
-for file in $(sed -n "/^cpu_kernel_sources = files(/,/^)/s/^ *'\(.*\)',/\1/p" "$source/cpu/meson.build"); do
+files=$(sed -n "/^cpu_kernel_sources = files(/,/^)/s/^ *'\(.*\)',/\1/p" "$source/cpu/meson.build")
+for file in $files; do
   seen=$((seen + 1))
   "$compiler" -std=gnu11 -D_GNU_SOURCE -DCPU_ISA_NEON -O2 -Wall -Wextra -Wno-unknown-pragmas -Werror -ffp-contract=fast \
     -I"$source" -S -o /dev/null "$source/cpu/$file" || {
