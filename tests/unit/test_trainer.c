@@ -28,7 +28,8 @@ struct world {
     struct cnn_backend backend; /* the oracle, with a load() that records */
 };
 
-static int loaded[4 * IMAGES], loaded_count, sizes[64], size_count;
+#define EPOCHS_MAX 12
+static int loaded[2 * EPOCHS_MAX * IMAGES], loaded_count, sizes[2 * EPOCHS_MAX * IMAGES], size_count;
 
 static int recording_load(struct cnn_program *program, int slot, const float *images, const int32_t *labels, int count,
                           struct cnn_error *error)
@@ -161,11 +162,10 @@ static void test_training_learns_and_tells_the_checksum(void **state)
 {
     (void)state;
     struct world *world = world_of();
-    struct cnn_trainer_options options = training(20);
+    struct cnn_trainer_options options = training(EPOCHS_MAX);
     struct story story = { .stop_epoch = -1 };
     struct cnn_error error;
     float parameters[256];
-    options.epochs = 12;
     assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, NULL, &options,
                                      listen, &story, &error),
                      CNN_OK);
