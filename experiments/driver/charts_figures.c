@@ -22,11 +22,14 @@ const struct chart_axis chart_axes[] = {
 };
 const int chart_axis_count = sizeof chart_axes / sizeof *chart_axes;
 
+#define AXES_MAX (sizeof chart_axes / sizeof *chart_axes)
+#define VALUES_MAX 64 /* of an axis, when axes are compared by length */
+
 /* The rows of one phase on their way into figures. */
 struct choice {
     const struct chart_run *run;
     const char *phase;
-    bool varies[sizeof chart_axes / sizeof *chart_axes];
+    bool varies[AXES_MAX];
     bool *drawn; /* of each row */
     struct chart_figures *figures;
 };
@@ -233,17 +236,46 @@ static int add_rest(struct choice *choice, int along)
     return CNN_OK;
 }
 
+/* How many values an axis has, as far as a figure can show them. */
+static int count_values(const struct choice *choice, int axis)
+{
+    int rows[VALUES_MAX], count = 0;
+    for (int row = 0; row < choice->run->rows.count && count < VALUES_MAX; row++) {
+        int i = 0;
+        if (!in_phase(choice, row) || any(choice, row, axis))
+            continue;
+        while (i < count && strcmp(cell(choice, rows[i], axis), cell(choice, row, axis)))
+            i++;
+        if (i == count)
+            rows[count++] = row;
+    }
+    return count;
+}
+
+/* The varying axes as figures prefer them: sizes before words, then the longest, then as listed. Returns their number.
+ */
+static int order_axes(const struct choice *choice, int *order)
+{
+    int count = 0, worth[AXES_MAX];
+    for (int axis = 0; axis < chart_axis_count; axis++) {
+        if (!choice->varies[axis])
+            continue;
+        worth[axis] = count_values(choice, axis) + (chart_axes[axis].number ? VALUES_MAX : 0);
+        int place = count++;
+        for (; place > 0 && worth[order[place - 1]] < worth[axis]; place--)
+            order[place] = order[place - 1];
+        order[place] = axis;
+    }
+    return count;
+}
+
 /* Lines over each varying axis in turn; points beside which no other lies come last. */
 static int add_all(struct choice *choice)
 {
-    int status = CNN_OK, first = 0;
-    for (int axis = chart_axis_count - 1; axis >= 0; axis--)
-        if (choice->varies[axis])
-            first = axis;
-    for (int axis = 0; axis < chart_axis_count && status == CNN_OK; axis++)
-        if (choice->varies[axis])
-            status = add_cuts(choice, axis);
-    return status == CNN_OK ? add_rest(choice, first) : status;
+    int order[AXES_MAX], count = order_axes(choice, order), status = CNN_OK;
+    for (int i = 0; i < count && status == CNN_OK; i++)
+        status = add_cuts(choice, order[i]);
+    return status == CNN_OK ? add_rest(choice, count > 0 ? order[0] : 0) : status;
 }
 
 int chart_figures_choose(struct chart_figures *out, const struct chart_run *run, const char *phase,

@@ -55,7 +55,7 @@ struct chart_figures {
     struct chart_figure list[CHART_FIGURES_MAX];
 };
 
-/* Chooses the figures of a phase: over the first axis that varies, one for each combination of the others; where that
+/* Chooses the figures of a phase: over the longest axis of sizes, one for each combination of the others; where that
  * leaves points without a line, over the next axis. CNN_OOM is the only failure. */
 int chart_figures_choose(struct chart_figures *out, const struct chart_run *run, const char *phase,
                          struct cnn_error *error);

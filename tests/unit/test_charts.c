@@ -178,7 +178,8 @@ static void numbers_are_those_of_the_rows(void **state)
     run_end(&run);
 }
 
-/* Two axes that do not cross make a figure each; two that cross make one figure over the first for each of the second.
+/* Two axes that do not cross make a figure each; two that cross make figures over the longer
+ * one, the first of equals, for each value of the other.
  */
 static void axes_make_figures(void **state)
 {
@@ -207,6 +208,16 @@ static void axes_make_figures(void **state)
     assert_true(exists(&run, "time-train-width-batch-1.svg"));
     assert_true(exists(&run, "time-train-width-batch-2.svg"));
     assert_false(exists(&run, "time-train-batch-width-1.svg"));
+    run_end(&run);
+
+    run_start(&run); /* the longer axis lies below the figure */
+    for (int size = 1; size <= 2; size++)
+        for (int batch = 1; batch <= 4; batch *= 2)
+            add(&run, make_point("tuned", size, 1, batch), CNN_OK, 0.001 * size);
+    assert_int_equal(run_draw(&run), CNN_OK);
+    assert_true(exists(&run, "time-train-batch-width-1.svg"));
+    assert_true(exists(&run, "time-train-batch-width-2.svg"));
+    assert_false(exists(&run, "time-train-width-batch-1.svg"));
     run_end(&run);
 }
 
