@@ -103,7 +103,7 @@ static int screen(struct search *search, struct cnn_program *program, struct tim
 
 static int take_passes(struct search *search, struct cnn_program *program, struct timed *timed, struct cnn_error *error)
 {
-    double spent = 0, seconds;
+    double spent = 0, seconds = 0;
     if (load(search, program, search->bench->point->batch, error))
         return error->status;
     for (int pass = 0; pass < PASSES_MAX && (pass < PASSES_MIN || spent < PASSES_SECONDS); pass++) {
