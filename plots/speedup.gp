@@ -9,7 +9,7 @@ load base.'.set'
 do for [i = 1:claims] {
     set object i rectangle from graph 0, first claim_low[i] to graph 1, first claim_high[i] behind \
         fillcolor rgb (i == 1 ? '#56B4E9' : '#E69F00') fillstyle solid 0.18 noborder
-    set label 10 + i 'claim: '.claim_text[i] at graph 0.99, first claim_high[i] right offset 0,-0.7 noenhanced font ',9' \
+    set label 10 + i 'claim: '.claim_text[i] at graph 0.99, first claim_low[i] right offset 0,0.7 noenhanced font ',9' \
         textcolor rgb (i == 1 ? '#2A6F97' : '#8A5F00')
 }
 load folder.'common.gp'
