@@ -14,6 +14,7 @@ calls=$work/calls
 mkdir -p "$home" "$tools" "$work/elsewhere"
 cp "$project/run_sweep" "$home/run_sweep"
 failures=0
+CC="" BUILD="" SCRIPT="" # of run() below, and not of the caller
 
 fail() {
     printf 'FAILED: %s\n' "$1"
