@@ -135,15 +135,21 @@ CPU_INLINE vec vec_min(vec a, vec b)
 #endif
 }
 
-/* Bits shifted out are lost, also at the sign: the shift is of unsigned lanes. */
+/* Unsigned lanes: bits shifted out are lost, also at the sign, and a sum wraps. */
+#if VEC_WIDTH > 1
+typedef uint32_t uvec __attribute__((vector_size(4 * VEC_WIDTH)));
+#else
+typedef uint32_t uvec;
+#endif
+
 CPU_INLINE ivec vec_shift_left(ivec bits, int by)
 {
-#if VEC_WIDTH > 1
-    typedef uint32_t uvec __attribute__((vector_size(4 * VEC_WIDTH)));
     return (ivec)((uvec)bits << by);
-#else
-    return (ivec)((uint32_t)bits << by);
-#endif
+}
+
+CPU_INLINE ivec vec_add_bits(ivec a, ivec b)
+{
+    return (ivec)((uvec)a + (uvec)b);
 }
 
 /* Lanes 0..n-1 of a mask, n <= VEC_WIDTH. */

@@ -23,7 +23,7 @@ CPU_INLINE vec vec_exp_core(vec x)
     p = p * r + vec_set(1.0f);
     p = p * r + vec_set(1.0f);
     /* the integer n moves into the exponent; what stood above it falls out */
-    return vec_from_bits(vec_bits(p) + vec_shift_left(vec_bits(shifted), 23));
+    return vec_from_bits(vec_add_bits(vec_bits(p), vec_shift_left(vec_bits(shifted), 23)));
 }
 
 /* exp(x), outside [-87, 88] that of the nearest end. Within 4 ulp. NaN stays NaN: clamps are by comparison. */
@@ -40,7 +40,7 @@ CPU_INLINE vec vec_exp(vec x)
  * ripple). From 9.02 on tanh rounds to 1. */
 CPU_INLINE vec vec_tanh(vec x)
 {
-    const float round = 12582912.0f; /* as in vec_exp_core */
+    const float round = 12582912.0f + 127; /* as in vec_exp_core, with the bias of an exponent */
     ivec sign = vec_bits(x) & (int32_t)0x80000000;
     vec size = vec_min(vec_set(9.02f), vec_from_bits(vec_bits(x) ^ sign));
     vec shifted = size * vec_set(2.88539008f) + vec_set(round);
@@ -52,7 +52,7 @@ CPU_INLINE vec vec_tanh(vec x)
     p = p * r + vec_set(1.9999999241f);
     p = p * r + vec_set(2.0000000214f);
     p = p * r;
-    vec scale = vec_from_bits(vec_shift_left(vec_bits(shifted), 23) + 0x3f800000); /* 2^n */
+    vec scale = vec_from_bits(vec_shift_left(vec_bits(shifted), 23)); /* 2^n */
     vec e = scale * p + (scale - vec_set(1.0f));
     return vec_from_bits(vec_bits(vec_divide(e, e + vec_set(2.0f))) | sign);
 }
