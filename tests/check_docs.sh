@@ -11,12 +11,12 @@ complain() {
     bad=$((bad + 1))
 }
 
-# Columns of rows.csv, as rows_text.c names them.
-for column in $(sed -n 's/^ *\[ROW_[A-Z_]*\] = "\([a-z_]*\)",$/\1/p' experiments/driver/rows_text.c); do
+# Columns of rows.csv, as rows_columns.c names them.
+for column in $(sed -n 's/^ *\[ROW_[A-Z_]*\] = { "\([a-z_]*\)", .*$/\1/p' experiments/driver/rows_columns.c); do
     grep -q "\`$column\`" README.md || complain "README.md: column \`$column\` of rows.csv is not explained"
     bad_column=no
 done
-[ "${bad_column:-yes}" = no ] || complain 'experiments/driver/rows_text.c: no column found'
+[ "${bad_column:-yes}" = no ] || complain 'experiments/driver/rows_columns.c: no column found'
 
 # Studies: listed in the README, installed.
 for study in experiments/*.cfg; do

@@ -3,6 +3,7 @@
 #include "experiments/driver/backends.h"
 #include "cpu/cpu.h"
 #include "experiments/driver/backends_built.h"
+#include "experiments/driver/sources_hash.h"
 #include "experiments/driver/suggest.h"
 
 #include <string.h>
@@ -10,10 +11,16 @@
 #define BACKEND_COUNT 3
 
 static const struct backend_entry entries[BACKEND_COUNT + 1] = {
-    { .name = "cpu", .label = "CPU, 1 thread", .backend = &cnn_cpu_backend, .isa = true, .optional = "gemm" },
+    { .name = "cpu",
+      .label = "CPU, 1 thread",
+      .backend = &cnn_cpu_backend,
+      .sources = SOURCES_CPU,
+      .isa = true,
+      .optional = "gemm" },
     { .name = "omp",
       .label = "CPU, N threads",
       .backend = BUILT_OMP,
+      .sources = SOURCES_CPU,
       .missing = "this build has no OpenMP: install its development package (libgomp comes with gcc, clang needs "
                  "libomp-dev) and build again with -Dopenmp=enabled",
       .threads = true,
@@ -22,6 +29,7 @@ static const struct backend_entry entries[BACKEND_COUNT + 1] = {
     { .name = "cuda",
       .label = "GPU",
       .backend = BUILT_CUDA,
+      .sources = SOURCES_CUDA,
       .missing = "this build has no CUDA backend: install the CUDA toolkit (nvcc, cudart, cuBLAS) and build again with "
                  "-Dcuda=enabled, or run the series of cpu and omp",
       .launch = true },

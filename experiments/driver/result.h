@@ -26,13 +26,24 @@ struct result {
     int samples, steps_per_sample;
     double median, low, high; /* 95 % interval of the median */
     double mean, q1, q3, min;
-    char stop[24];                                                         /* "interval", "time", "samples" */
-    double flops_useful, flops_executed;                                   /* per step */
+    char stop[24];                       /* "interval", "time", "samples" */
+    double flops_useful, flops_executed; /* per step */
+    double event_seconds;                /* per step by the device's clock, median */
+    double copy_seconds;                 /* of one batch into the device, median */
+    double startup_seconds;              /* until the point's process runs and has its device open */
+    double process_seconds;              /* of the whole process */
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
-    int64_t plan_bytes, peak_bytes; /* planned; peak resident set of the child, gate included */
-    double verified_error;          /* largest |error| / bound that the gate saw; must be <= 1 */
-    char *choices;                  /* algorithm "auto": what was chosen, as choices.h writes it; malloc'd, or NULL */
-    char pinned[256];               /* processors that threads keep to, in the order of threads: "0,2,4"; or empty */
+    double share_of_limit;                /* speed over the most that this device's limits allow, 0 to 1 */
+    char bound[16];                       /* which limit: "compute", "memory", "latency" */
+    double clock_mhz_low, clock_mhz_high; /* seen while it was timed */
+    double power_watts, energy_per_image; /* mean over the samples; joule */
+    char throttled[128];                  /* why the device held back, as it says */
+    int64_t plan_bytes, peak_bytes;       /* planned; peak resident set of the child, gate included */
+    int64_t peak_device_bytes;            /* of a device with memory of its own */
+    double verified_error;                /* largest |error| / bound that the gate saw; must be <= 1 */
+    char verified_by[16];                 /* "oracle", or the backend that stood in for it */
+    char *choices;    /* algorithm "auto": what was chosen, as choices.h writes it; malloc'd, or NULL */
+    char pinned[256]; /* processors that threads keep to, in the order of threads: "0,2,4"; or empty */
     /* accuracy: median, quartiles and the rest above are of the training seconds of an epoch */
     int64_t train_images, test_images; /* of an epoch; -1 */
     int epochs;

@@ -10,10 +10,10 @@
 
 #include <stdio.h>
 
-#define ROWS_SCHEMA 1 /* goes up with every change of the columns */
+#define ROWS_SCHEMA 2 /* goes up with every change of the columns */
 
 /* Columns in their order in the file: first what a person reads, then what tells points apart, then the rest. The names
- * are in rows.c, one for each; units stand in the names. */
+ * are in rows_columns.c, one for each; units stand in the names. */
 enum row_column {
     ROW_STUDY,
     ROW_SERIES,
@@ -33,6 +33,8 @@ enum row_column {
     ROW_IMAGES_PER_SECOND,
     ROW_USEFUL_GFLOP_PER_SECOND,
     ROW_EXECUTED_GFLOP_PER_SECOND,
+    ROW_SHARE_OF_LIMIT,    /* of what this device can do at most, 0 to 1 */
+    ROW_BOUND,             /* what limits it: "compute", "memory", "latency" */
     ROW_SECONDS_PER_EPOCH, /* training of one epoch, median; accuracy only */
     ROW_TRAIN_LOSS,        /* of the last epoch; accuracy only, as the three below */
     ROW_TRAIN_ACCURACY,
@@ -75,26 +77,41 @@ enum row_column {
     ROW_LOWER_QUARTILE_SECONDS,
     ROW_UPPER_QUARTILE_SECONDS,
     ROW_MINIMUM_SECONDS,
+    ROW_EVENT_SECONDS_PER_STEP, /* by the device's own clock */
+    ROW_COPY_SECONDS_PER_STEP,  /* one batch into the device, in a pass of its own */
+    ROW_PROCESS_SECONDS,        /* of the whole process, start to end; all below are parts of it */
+    ROW_STARTUP_SECONDS,        /* until the process has read its point and opened its device */
     ROW_SETUP_SECONDS,
     ROW_COMPILE_SECONDS,
     ROW_VERIFY_SECONDS,
     ROW_WARMUP_SECONDS,
     ROW_VERIFIED_ERROR_OVER_BOUND,
+    ROW_VERIFIED_BY, /* "oracle", or the backend that stood in for it */
+    ROW_CLOCK_MHZ_LOW,
+    ROW_CLOCK_MHZ_HIGH,
+    ROW_THROTTLED, /* why the device held back while it was timed */
+    ROW_POWER_WATTS,
+    ROW_ENERGY_JOULE_PER_IMAGE,
     ROW_PLANNED_BYTES,
     ROW_PEAK_BYTES,
+    ROW_PEAK_DEVICE_BYTES,
     ROW_MACHINE,
-    ROW_BUILD,   /* commit, "-dirty" behind one with changes */
-    ROW_STARTED, /* of the point, UTC, 2010-09-15T12:00:00Z */
-    ROW_KEY,     /* point_key() */
+    ROW_BUILD,        /* commit, "-dirty" behind one with changes */
+    ROW_SOURCES_HASH, /* of the backend's own sources and the core */
+    ROW_STARTED,      /* of the point, UTC, 2010-09-15T12:00:00Z */
+    ROW_KEY,          /* point_key() */
     ROW_SCHEMA,
     ROW_COLUMN_COUNT
 };
 
 const char *row_column_name(enum row_column column); /* "seconds_per_step", ... */
+bool row_column_is_text(enum row_column column);     /* words, even where they look like a number */
+enum row_column row_column_find(const char *name);   /* ROW_COLUMN_COUNT: none of that name */
 
 /* What a row says beyond point and result. */
 struct row_context {
     const char *study, *machine, *build, *started;
+    const char *sources; /* backend_entry's; NULL: unknown */
 };
 
 /* A run's folder with its files open for appending. */
@@ -138,7 +155,8 @@ struct rows {
     bool torn;  /* the last line was cut short (a crash or a full disk) and left out */
 };
 
-/* Reads a rows.csv. CNN_ERROR where it cannot be read, CNN_INVALID where its header is not this program's. */
+/* Reads a rows.csv of this schema or an older one: columns are found by their names, one that the file lacks has empty
+ * cells. CNN_ERROR where it cannot be read, CNN_INVALID where it is no rows.csv or a later program's. */
 int rows_read(struct rows *out, const char *path, struct cnn_error *error);
 void rows_free(struct rows *rows);
 

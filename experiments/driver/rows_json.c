@@ -8,46 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words even where they look like numbers. */
-static bool is_text(enum row_column column)
-{
-    switch (column) {
-    case ROW_STUDY:
-    case ROW_SERIES:
-    case ROW_LABEL:
-    case ROW_NETWORK:
-    case ROW_PHASE:
-    case ROW_STATUS:
-    case ROW_REASON:
-    case ROW_BACKEND:
-    case ROW_ALGORITHM:
-    case ROW_CHOICES:
-    case ROW_ISA:
-    case ROW_PRECISION:
-    case ROW_COPIES:
-    case ROW_LAUNCH:
-    case ROW_DEVICE:
-    case ROW_CONNECTIONS:
-    case ROW_OUTPUT:
-    case ROW_LOSS:
-    case ROW_DATA:
-    case ROW_SEED: /* 64 bits: more than most readers of JSON keep */
-    case ROW_PARAMETERS_CHECKSUM:
-    case ROW_STOP:
-    case ROW_MACHINE:
-    case ROW_BUILD:
-    case ROW_STARTED:
-    case ROW_KEY:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool add_cell(cJSON *object, enum row_column column, const char *cell)
 {
     const char *name = row_column_name(column);
-    if (is_text(column))
+    if (row_column_is_text(column))
         return cJSON_AddStringToObject(object, name, cell) != NULL;
     if (!*cell)
         return cJSON_AddNullToObject(object, name) != NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads rows back. What a crash can do to the end of the file (a line cut short, a block of zeros) is left out and
- * said; anything else that is not this program's CSV is refused. */
+/* Reads rows back, columns by their names, so that older files keep their use. What a crash can do to the end of the
+ * file (a line cut short, a block of zeros) is left out and said; anything else that is not this program's CSV is
+ * refused. */
 #include "experiments/driver/rows.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 
 #define FILE_BYTES_MAX ((int64_t)1 << 30) /* a row has about 1 kB */
+#define FILE_COLUMNS_MAX 256
 
 /* The whole file with a zero byte behind it; NULL with an error. */
 static char *read_text(const char *path, size_t *size, struct cnn_error *error)
@@ -83,7 +85,7 @@ static enum cell_end plain_cell(struct cursor *cursor, char **cell)
     return end == ',' ? CELL_NEXT : CELL_LINE_END;
 }
 
-/* Cuts out the cells of one line: how many, or -1 for a torn line. Those beyond the columns are only counted. */
+/* Cuts out the cells of one line: how many, or -1 for a torn line. Those beyond FILE_COLUMNS_MAX are only counted. */
 static int read_line(struct cursor *cursor, const char **cells)
 {
     for (int count = 0;; count++) {
@@ -91,39 +93,67 @@ static int read_line(struct cursor *cursor, const char **cells)
         enum cell_end end = *cursor->at == '"' ? quoted_cell(cursor, &cell) : plain_cell(cursor, &cell);
         if (end == CELL_TORN)
             return -1;
-        if (count < ROW_COLUMN_COUNT)
+        if (count < FILE_COLUMNS_MAX)
             cells[count] = cell;
         if (end == CELL_LINE_END)
             return count + 1;
     }
 }
 
-static int check_header(struct cursor *cursor, const char *path, struct cnn_error *error)
+/* Where the columns of a file are ours. */
+struct header {
+    int count;
+    enum row_column column[FILE_COLUMNS_MAX]; /* ROW_COLUMN_COUNT: none of ours */
+    const char *unknown;                      /* the first such name, or NULL */
+};
+
+/* Without these a file is not one of ours. Others may be missing: an older program did not know them. */
+static const enum row_column needed[] = {
+    ROW_SERIES, ROW_NETWORK, ROW_STATUS, ROW_SECONDS_PER_STEP, ROW_KEY, ROW_SCHEMA
+};
+
+static int read_header(struct cursor *cursor, struct header *header, const char *path, struct cnn_error *error)
 {
-    const char *cells[ROW_COLUMN_COUNT];
-    int count = read_line(cursor, cells);
-    if (count < 0)
+    const char *cells[FILE_COLUMNS_MAX];
+    bool seen[ROW_COLUMN_COUNT + 1] = { false };
+    *header = (struct header){ .count = read_line(cursor, cells) };
+    if (header->count < 0)
         return cnn_error_set(error, CNN_INVALID, "%s: has no whole first line, so it is no rows.csv", path);
-    for (int column = 0; column < ROW_COLUMN_COUNT; column++) {
-        const char *found = column < count ? cells[column] : "nothing";
-        if (strcmp(found, row_column_name((enum row_column)column)) != 0)
-            return cnn_error_set(error, CNN_INVALID,
-                                 "%s:1: column %d is \"%.60s\", expected \"%s\": not the rows of this version (schema "
-                                 "%d); use the version that wrote it, or run the study again",
-                                 path, column + 1, found, row_column_name((enum row_column)column), ROWS_SCHEMA);
+    if (header->count > FILE_COLUMNS_MAX)
+        return cnn_error_set(error, CNN_INVALID, "%s:1: has %d columns, expected at most %d: no rows.csv", path,
+                             header->count, FILE_COLUMNS_MAX);
+    for (int i = 0; i < header->count; i++) {
+        enum row_column column = header->column[i] = row_column_find(cells[i]);
+        if (column == ROW_COLUMN_COUNT && !header->unknown)
+            header->unknown = cells[i];
+        if (column != ROW_COLUMN_COUNT && seen[column])
+            return cnn_error_set(error, CNN_INVALID, "%s:1: has the column \"%s\" twice", path, cells[i]);
+        seen[column] = true;
     }
-    if (count > ROW_COLUMN_COUNT)
-        return cnn_error_set(error, CNN_INVALID,
-                             "%s:1: has %d columns, expected %d: written by a later version; use that one", path, count,
-                             ROW_COLUMN_COUNT);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!seen[needed[i]])
+            return cnn_error_set(error, CNN_INVALID, "%s:1: has no column \"%s\": not the rows of a study", path,
+                                 row_column_name(needed[i]));
     return CNN_OK;
 }
 
-static int check_row(const struct row *row, int count, const char *path, int line, struct cnn_error *error)
+/* The cells of one line under the names of their columns. */
+static int take_row(struct row *row, const struct header *header, const char *const *cells, int count, const char *path,
+                    int line, struct cnn_error *error)
 {
-    if (count != ROW_COLUMN_COUNT)
+    if (count != header->count)
         return cnn_error_set(error, CNN_INVALID, "%s:%d: has %d cells, expected %d: was this file edited?", path, line,
-                             count, ROW_COLUMN_COUNT);
+                             count, header->count);
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++)
+        row->cell[column] = "";
+    for (int i = 0; i < count; i++)
+        if (header->column[i] != ROW_COLUMN_COUNT)
+            row->cell[header->column[i]] = cells[i];
+    if (header->unknown && row_integer(row, ROW_SCHEMA) > ROWS_SCHEMA)
+        return cnn_error_set(error, CNN_INVALID,
+                             "%s:%d: schema %s with the column \"%.60s\", this program knows schema %d: written by a "
+                             "later version; use that one",
+                             path, line, row->cell[ROW_SCHEMA], header->unknown, ROWS_SCHEMA);
     if (cnn_status_parse(row->cell[ROW_STATUS]) == CNN_STATUS_COUNT)
         return cnn_error_set(error, CNN_INVALID, "%s:%d: \"%.40s\" is no status", path, line, row->cell[ROW_STATUS]);
     return CNN_OK;
@@ -151,17 +181,19 @@ int rows_read(struct rows *out, const char *path, struct cnn_error *error)
     struct cursor cursor = { out->text, 1 };
     if (strncmp(cursor.at, "\xef\xbb\xbf", 3) == 0)
         cursor.at += 3;
-    int capacity = 0, status = check_header(&cursor, path, error);
+    struct header header;
+    const char *cells[FILE_COLUMNS_MAX];
+    int capacity = 0, status = read_header(&cursor, &header, path, error);
     while (status == CNN_OK && *cursor.at) {
         int line = cursor.line;
         struct row *row = grow(out, &capacity);
-        int count = row ? read_line(&cursor, row->cell) : 0;
+        int count = row ? read_line(&cursor, cells) : 0;
         if (!row)
             status = cnn_error_set(error, CNN_OOM, "%s: no memory for its rows", path);
         else if ((out->torn = count < 0))
             break;
         else
-            status = check_row(row, count, path, line, error);
+            status = take_row(row, &header, cells, count, path, line, error);
         out->count += status == CNN_OK;
     }
     out->torn |= cursor.at < out->text + size; /* zeros at the end */

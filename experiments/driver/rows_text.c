@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A row as text: the names of the columns, and what stands in each. Quoted as RFC 4180 says; a number that is not there
+/* A row as text: what stands in each column. Quoted as RFC 4180 says; a number that is not there
  * is an empty cell. */
 #include "experiments/driver/rows.h"
 
@@ -8,86 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const names[ROW_COLUMN_COUNT] = {
-    [ROW_STUDY] = "study",
-    [ROW_SERIES] = "series",
-    [ROW_LABEL] = "label",
-    [ROW_NETWORK] = "network",
-    [ROW_WIDTH] = "width",
-    [ROW_DEPTH] = "depth",
-    [ROW_IMAGE] = "image",
-    [ROW_BATCH] = "batch",
-    [ROW_THREADS] = "threads",
-    [ROW_PHASE] = "phase",
-    [ROW_STATUS] = "status",
-    [ROW_REASON] = "reason",
-    [ROW_SECONDS_PER_STEP] = "seconds_per_step",
-    [ROW_INTERVAL_LOW_SECONDS] = "interval_low_seconds",
-    [ROW_INTERVAL_HIGH_SECONDS] = "interval_high_seconds",
-    [ROW_IMAGES_PER_SECOND] = "images_per_second",
-    [ROW_USEFUL_GFLOP_PER_SECOND] = "useful_gflop_per_second",
-    [ROW_EXECUTED_GFLOP_PER_SECOND] = "executed_gflop_per_second",
-    [ROW_SECONDS_PER_EPOCH] = "seconds_per_epoch",
-    [ROW_TRAIN_LOSS] = "train_loss",
-    [ROW_TRAIN_ACCURACY] = "train_accuracy",
-    [ROW_TEST_LOSS] = "test_loss",
-    [ROW_TEST_ACCURACY] = "test_accuracy",
-    [ROW_EPOCHS] = "epochs",
-    [ROW_PARAMETERS] = "parameters",
-    [ROW_MACS_PER_IMAGE] = "macs_per_image",
-    [ROW_USEFUL_FLOP_PER_STEP] = "useful_flop_per_step",
-    [ROW_EXECUTED_FLOP_PER_STEP] = "executed_flop_per_step",
-    [ROW_BACKEND] = "backend",
-    [ROW_ALGORITHM] = "algorithm",
-    [ROW_CHOICES] = "choices",
-    [ROW_ISA] = "isa",
-    [ROW_PRECISION] = "precision",
-    [ROW_COPIES] = "copies",
-    [ROW_LAUNCH] = "launch",
-    [ROW_THREADS_ASKED] = "threads_asked",
-    [ROW_DEVICE_INDEX] = "device_index",
-    [ROW_DEVICE] = "device",
-    [ROW_CHANNELS] = "channels",
-    [ROW_CLASSES] = "classes",
-    [ROW_CONNECTIONS] = "connections",
-    [ROW_OUTPUT] = "output",
-    [ROW_LOSS] = "loss",
-    [ROW_INPUT_GRADIENT] = "input_gradient",
-    [ROW_DATA] = "data",
-    [ROW_TRAIN_IMAGES] = "train_images",
-    [ROW_TEST_IMAGES] = "test_images",
-    [ROW_RATE] = "rate",
-    [ROW_MOMENTUM] = "momentum",
-    [ROW_DECAY] = "decay",
-    [ROW_RATE_DECAY] = "rate_decay",
-    [ROW_SEED] = "seed",
-    [ROW_PARAMETERS_CHECKSUM] = "parameters_checksum",
-    [ROW_SAMPLES] = "samples",
-    [ROW_STEPS_PER_SAMPLE] = "steps_per_sample",
-    [ROW_STOP] = "stop",
-    [ROW_MEAN_SECONDS] = "mean_seconds",
-    [ROW_LOWER_QUARTILE_SECONDS] = "lower_quartile_seconds",
-    [ROW_UPPER_QUARTILE_SECONDS] = "upper_quartile_seconds",
-    [ROW_MINIMUM_SECONDS] = "minimum_seconds",
-    [ROW_SETUP_SECONDS] = "setup_seconds",
-    [ROW_COMPILE_SECONDS] = "compile_seconds",
-    [ROW_VERIFY_SECONDS] = "verify_seconds",
-    [ROW_WARMUP_SECONDS] = "warmup_seconds",
-    [ROW_VERIFIED_ERROR_OVER_BOUND] = "verified_error_over_bound",
-    [ROW_PLANNED_BYTES] = "planned_bytes",
-    [ROW_PEAK_BYTES] = "peak_bytes",
-    [ROW_MACHINE] = "machine",
-    [ROW_BUILD] = "build",
-    [ROW_STARTED] = "started",
-    [ROW_KEY] = "key",
-    [ROW_SCHEMA] = "schema",
-};
-
-const char *row_column_name(enum row_column column)
-{
-    return names[column];
-}
 
 /* The cells of a row on their way; one that is NULL is empty, `failed` says that memory ran out. */
 struct cells {
@@ -223,6 +143,9 @@ static void put_times(struct cells *cells, const struct point *point, const stru
     put_number(cells, ROW_LOWER_QUARTILE_SECONDS, result->q1);
     put_number(cells, ROW_UPPER_QUARTILE_SECONDS, result->q3);
     put_number(cells, ROW_MINIMUM_SECONDS, result->min);
+    put_number(cells, ROW_EVENT_SECONDS_PER_STEP, result->event_seconds);
+    put_number(cells, ROW_SHARE_OF_LIMIT, result->share_of_limit);
+    put(cells, ROW_BOUND, "%s", result->bound);
 }
 
 static void put_accuracy(struct cells *cells, const struct result *result)
@@ -240,6 +163,26 @@ static void put_accuracy(struct cells *cells, const struct result *result)
         put_number(cells, ROW_TEST_LOSS, last->test_loss);
         put_number(cells, ROW_TEST_ACCURACY, last->test_accuracy);
     }
+}
+
+/* What a point took beside its steps: seconds outside every clock of a sample, bytes, power. */
+static void put_costs(struct cells *cells, const struct result *result)
+{
+    put_number(cells, ROW_COPY_SECONDS_PER_STEP, result->copy_seconds);
+    put_number(cells, ROW_PROCESS_SECONDS, result->process_seconds);
+    put_number(cells, ROW_STARTUP_SECONDS, result->startup_seconds);
+    put_number(cells, ROW_SETUP_SECONDS, result->setup_seconds);
+    put_number(cells, ROW_COMPILE_SECONDS, result->compile_seconds);
+    put_number(cells, ROW_VERIFY_SECONDS, result->verify_seconds);
+    put_number(cells, ROW_WARMUP_SECONDS, result->warmup_seconds);
+    put_number(cells, ROW_CLOCK_MHZ_LOW, result->clock_mhz_low);
+    put_number(cells, ROW_CLOCK_MHZ_HIGH, result->clock_mhz_high);
+    put(cells, ROW_THROTTLED, "%s", result->throttled);
+    put_number(cells, ROW_POWER_WATTS, result->power_watts);
+    put_number(cells, ROW_ENERGY_JOULE_PER_IMAGE, result->energy_per_image);
+    put_count(cells, ROW_PLANNED_BYTES, result->plan_bytes);
+    put_count(cells, ROW_PEAK_BYTES, result->peak_bytes);
+    put_count(cells, ROW_PEAK_DEVICE_BYTES, result->peak_device_bytes);
 }
 
 /* Times and accuracies are those of a point that came to its end; of one that broke off, epochs.csv has the epochs. */
@@ -261,13 +204,9 @@ static void put_result(struct cells *cells, const struct point *point, const str
         free(cells->text[ROW_CHOICES]);
         put(cells, ROW_CHOICES, "%s", result->choices);
     }
-    put_number(cells, ROW_SETUP_SECONDS, result->setup_seconds);
-    put_number(cells, ROW_COMPILE_SECONDS, result->compile_seconds);
-    put_number(cells, ROW_VERIFY_SECONDS, result->verify_seconds);
-    put_number(cells, ROW_WARMUP_SECONDS, result->warmup_seconds);
     put_number(cells, ROW_VERIFIED_ERROR_OVER_BOUND, result->verified_error);
-    put_count(cells, ROW_PLANNED_BYTES, result->plan_bytes);
-    put_count(cells, ROW_PEAK_BYTES, result->peak_bytes);
+    put(cells, ROW_VERIFIED_BY, "%s", result->verified_by);
+    put_costs(cells, result);
     bool measured = result->status == CNN_OK || result->status == CNN_UNSTABLE;
     if (measured && point->phase == POINT_ACCURACY)
         put_accuracy(cells, result);
@@ -315,6 +254,9 @@ static char *print_line(const char *const *cells)
 
 char *rows_header_text(void)
 {
+    const char *names[ROW_COLUMN_COUNT];
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++)
+        names[column] = row_column_name((enum row_column)column);
     return print_line(names);
 }
 
@@ -326,6 +268,7 @@ char *rows_row_text(const struct row_context *context, const struct point *point
     put(&cells, ROW_MACHINE, "%s", context->machine);
     put(&cells, ROW_BUILD, "%s", context->build);
     put(&cells, ROW_STARTED, "%s", context->started);
+    put(&cells, ROW_SOURCES_HASH, "%s", context->sources ? context->sources : "");
     put(&cells, ROW_SCHEMA, "%d", ROWS_SCHEMA);
     put_network(&cells, point, network);
     put_point(&cells, point);

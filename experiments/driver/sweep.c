@@ -224,7 +224,9 @@ static int do_point(struct sweep *sweep, int index)
     char started[32];
     int status = CNN_OK;
     machine_time(started, sizeof started);
-    const struct row_context context = { sweep->study->name, sweep->machine, machine_build(), started };
+    const struct backend_entry *backend = backend_entry(point->backend);
+    const struct row_context context = { sweep->study->name, sweep->machine, machine_build(), started,
+                                         backend ? backend->sources : NULL };
     progress_show(&sweep->progress, point);
     if (cnn_network_create(&network, &point->spec, &why))
         network = NULL;

@@ -7,7 +7,8 @@
 
 #include "experiments/driver/rows.h"
 
-static const struct row_context context = { "quick", "a-machine", "0123456789ab-dirty", "2010-09-15T12:00:00Z" };
+static const struct row_context context = { "quick", "a-machine", "0123456789ab-dirty", "2010-09-15T12:00:00Z",
+                                            "fedcba9876543210" };
 
 static inline struct point a_point(void)
 {
@@ -41,6 +42,19 @@ static inline struct result a_result(void)
     result.low = 1.2e-3;
     result.high = 1.3e-3;
     result.flops_useful = 5e6;
+    result.share_of_limit = 0.75;
+    result.event_seconds = 1.125e-3;
+    result.copy_seconds = 1e-5;
+    result.startup_seconds = 0.25;
+    result.process_seconds = 2.5;
+    result.clock_mhz_low = 2100;
+    result.clock_mhz_high = 3700;
+    result.power_watts = 65;
+    result.energy_per_image = 6.5e-4;
+    result.peak_device_bytes = 1 << 20;
+    snprintf(result.bound, sizeof result.bound, "memory");
+    snprintf(result.verified_by, sizeof result.verified_by, "oracle");
+    snprintf(result.throttled, sizeof result.throttled, "power cap");
     result.samples = 3;
     result.steps_per_sample = 4;
     result.parameters_checksum = 0xabcdef;

@@ -22,7 +22,7 @@ struct run {
     struct cnn_error error;
 };
 
-static const struct row_context context = { "made-up", "machine-2cpu", "0.1.0", "2010-09-15T12:00:00Z" };
+static const struct row_context context = { "made-up", "machine-2cpu", "0.1.0", "2010-09-15T12:00:00Z", NULL };
 
 static void run_start(struct run *run)
 {

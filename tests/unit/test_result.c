@@ -31,6 +31,13 @@ static struct result full_result(void)
     result.flops_useful = 1e300;
     result.peak_bytes = 0;
     result.verified_error = 0.999999999999;
+    result.peak_device_bytes = INT64_MAX - 1;
+    result.event_seconds = 1.0 / 7.0;
+    result.startup_seconds = 1.0 / 9.0;
+    result.share_of_limit = 1.0 / 11.0;
+    snprintf(result.verified_by, sizeof result.verified_by, "omp");
+    snprintf(result.bound, sizeof result.bound, "latency");
+    snprintf(result.throttled, sizeof result.throttled, "heat, power cap");
     result.sample = calloc(3, sizeof *result.sample);
     result.epoch = calloc(2, sizeof *result.epoch);
     assert_non_null(result.sample);
@@ -73,7 +80,16 @@ static void assert_same(const struct result *a, const struct result *b)
                             a->compile_seconds,
                             a->verify_seconds,
                             a->warmup_seconds,
-                            a->verified_error };
+                            a->verified_error,
+                            a->event_seconds,
+                            a->copy_seconds,
+                            a->startup_seconds,
+                            a->process_seconds,
+                            a->share_of_limit,
+                            a->clock_mhz_low,
+                            a->clock_mhz_high,
+                            a->power_watts,
+                            a->energy_per_image };
     const double right[] = { b->median,
                              b->low,
                              b->high,
@@ -87,9 +103,22 @@ static void assert_same(const struct result *a, const struct result *b)
                              b->compile_seconds,
                              b->verify_seconds,
                              b->warmup_seconds,
-                             b->verified_error };
+                             b->verified_error,
+                             b->event_seconds,
+                             b->copy_seconds,
+                             b->startup_seconds,
+                             b->process_seconds,
+                             b->share_of_limit,
+                             b->clock_mhz_low,
+                             b->clock_mhz_high,
+                             b->power_watts,
+                             b->energy_per_image };
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         assert_true(same_number(left[i], right[i]));
+    assert_string_equal(a->verified_by, b->verified_by);
+    assert_string_equal(a->bound, b->bound);
+    assert_string_equal(a->throttled, b->throttled);
+    assert_true(a->peak_device_bytes == b->peak_device_bytes);
     assert_true(a->plan_bytes == b->plan_bytes && a->peak_bytes == b->peak_bytes);
     assert_true(a->train_images == b->train_images && a->test_images == b->test_images);
     assert_int_equal(a->epochs, b->epochs);

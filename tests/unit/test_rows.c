@@ -61,6 +61,18 @@ static void a_row_comes_back(void **state)
     assert_string_equal(row->cell[ROW_COPIES], "answer");
     assert_string_equal(row->cell[ROW_CONNECTIONS], "paper");
     assert_string_equal(row->cell[ROW_BUILD], context.build);
+    assert_string_equal(row->cell[ROW_SOURCES_HASH], context.sources);
+    assert_string_equal(row->cell[ROW_VERIFIED_BY], "oracle");
+    assert_string_equal(row->cell[ROW_BOUND], "memory");
+    assert_true(row_number(row, ROW_SHARE_OF_LIMIT) == 0.75);
+    assert_true(row_number(row, ROW_EVENT_SECONDS_PER_STEP) == 1.125e-3);
+    assert_true(row_number(row, ROW_COPY_SECONDS_PER_STEP) == 1e-5);
+    assert_true(row_number(row, ROW_STARTUP_SECONDS) == 0.25);
+    assert_true(row_number(row, ROW_PROCESS_SECONDS) == 2.5);
+    assert_true(row_number(row, ROW_CLOCK_MHZ_LOW) == 2100 && row_number(row, ROW_CLOCK_MHZ_HIGH) == 3700);
+    assert_true(row_number(row, ROW_POWER_WATTS) == 65 && row_number(row, ROW_ENERGY_JOULE_PER_IMAGE) == 6.5e-4);
+    assert_string_equal(row->cell[ROW_THROTTLED], "power cap");
+    assert_int_equal(row_integer(row, ROW_PEAK_DEVICE_BYTES), 1 << 20);
     assert_string_equal(row->cell[ROW_RATE], "0.01"); /* not 0.00999999978 */
     assert_int_equal(row_status(row), CNN_OK);
     assert_int_equal(row_integer(row, ROW_WIDTH), 4);
@@ -218,9 +230,10 @@ static void other_files_are_refused(void **state)
         const char *text, *says;
     } bad[] = {
         { "", "no whole first line" },
-        { "study,series\n", "expected \"label\"" },
-        { "width,time\n1,2\n", "column 1 is \"width\"" },
-        { "<!DOCTYPE html>\n<html>\n", "not the rows of this version" },
+        { "study,series\n", "no column \"network\"" },
+        { "width,time\n1,2\n", "not the rows of a study" },
+        { "series,status,series\n", "\"series\" twice" },
+        { "<!DOCTYPE html>\n<html>\n", "no column" },
     };
     struct rows rows;
     struct cnn_error error = { CNN_OK, "" };
@@ -237,6 +250,48 @@ static void other_files_are_refused(void **state)
     assert_non_null(strstr(error.text, "other.csv:6: has 3 cells")); /* each row before it takes two lines */
     assert_int_equal(rows_read(&rows, "/nowhere/rows.csv", &error), CNN_ERROR);
     assert_int_equal(rows_read(&rows, *state, &error), CNN_INVALID); /* a folder */
+}
+
+static const char older[] = "series,network,status,gone,seconds_per_step,key,schema\na,lenet5,ok,x,0.5,k=1,1\n";
+
+/* A file of an earlier program has other columns: those we know are found by name, wherever they stand. */
+static void older_columns_are_found_by_name(void **state)
+{
+    struct rows rows;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH];
+    files_path(path, *state, "older.csv");
+    files_write(path, older, sizeof older - 1);
+    if (rows_read(&rows, path, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(rows.count, 1);
+    assert_string_equal(rows.list->cell[ROW_SERIES], "a");
+    assert_true(row_number(rows.list, ROW_SECONDS_PER_STEP) == 0.5);
+    assert_string_equal(rows.list->cell[ROW_KEY], "k=1");
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++)
+        assert_non_null(rows.list->cell[column]);
+    assert_string_equal(rows.list->cell[ROW_SOURCES_HASH], ""); /* not known then */
+    assert_true(isnan(row_number(rows.list, ROW_POWER_WATTS)));
+    rows_free(&rows);
+}
+
+/* What a later program means by its new columns cannot be known; without new ones its rows are as good as ours. */
+static void later_columns_are_refused(void **state)
+{
+    struct rows rows;
+    struct cnn_error error = { CNN_OK, "" };
+    char path[FILES_PATH], text[sizeof older];
+    memcpy(text, older, sizeof older);
+    *strrchr(text, '1') = '9';
+    files_path(path, *state, "later.csv");
+    files_write(path, text, sizeof text - 1);
+    assert_int_equal(rows_read(&rows, path, &error), CNN_INVALID);
+    assert_non_null(strstr(error.text, "later.csv:2: schema 9 with the column \"gone\""));
+    memcpy(strstr(text, "gone"), "loss", 4);
+    files_write(path, text, sizeof text - 1);
+    assert_int_equal(rows_read(&rows, path, &error), CNN_OK);
+    assert_string_equal(rows.list->cell[ROW_LOSS], "x");
+    rows_free(&rows);
 }
 
 static void carriage_returns_and_a_mark_are_fine(void **state)
@@ -272,6 +327,8 @@ int main(void)
         cmocka_unit_test(nothing_is_overwritten),
         cmocka_unit_test(a_torn_line_is_left_out_and_said),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(older_columns_are_found_by_name),
+        cmocka_unit_test(later_columns_are_refused),
         cmocka_unit_test(carriage_returns_and_a_mark_are_fine),
     };
     return cmocka_run_group_tests(tests, files_folder_make, files_folder_remove);

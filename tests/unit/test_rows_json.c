@@ -14,7 +14,7 @@ static char path[] = "/tmp/convscale-rows-XXXXXX";
 /* One row that is ok and one without a number, in a file. */
 static int write_rows(void **state)
 {
-    const struct row_context context = { "study", "machine", "commit", "2010-09-15T12:00:00Z" };
+    const struct row_context context = { "study", "machine", "commit", "2010-09-15T12:00:00Z", NULL };
     struct point point = { .spec = core_spec("lenet5", 32, 2, 1), .batch = 4 };
     struct result result;
     (void)state;
