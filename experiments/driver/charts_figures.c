@@ -31,6 +31,7 @@ struct choice {
     const char *phase;
     bool varies[AXES_MAX];
     bool *drawn; /* of each row */
+    int limit;   /* of figures */
     struct chart_figures *figures;
 };
 
@@ -159,7 +160,7 @@ static void describe(const struct choice *choice, struct chart_figure *figure, i
 static int add_figure(struct choice *choice, int like, int along)
 {
     struct chart_figures *figures = choice->figures;
-    if (figures->count == CHART_FIGURES_MAX) {
+    if (figures->count == choice->limit) {
         figures->more = true;
         return CNN_OK;
     }
@@ -278,20 +279,42 @@ static int add_all(struct choice *choice)
     return status == CNN_OK ? add_rest(choice, count > 0 ? order[0] : 0) : status;
 }
 
+static int choice_begin(struct choice *choice)
+{
+    choice->drawn = calloc((size_t)choice->run->rows.count + 1, sizeof *choice->drawn);
+    return choice->drawn ? find_varying(choice) : CNN_OOM;
+}
+
+static int choice_end(struct choice *choice, int status, struct cnn_error *error)
+{
+    free(choice->drawn);
+    if (status == CNN_OK)
+        return CNN_OK;
+    chart_figures_free(choice->figures);
+    return cnn_error_set(error, CNN_OOM, "charts: no memory for %d rows", choice->run->rows.count);
+}
+
 int chart_figures_choose(struct chart_figures *out, const struct chart_run *run, const char *phase,
                          struct cnn_error *error)
 {
     *out = (struct chart_figures){ 0 };
-    struct choice choice = { .run = run, .phase = phase, .figures = out };
-    choice.drawn = calloc((size_t)run->rows.count + 1, sizeof *choice.drawn);
-    int status = choice.drawn ? find_varying(&choice) : CNN_OOM;
+    struct choice choice = { .run = run, .phase = phase, .figures = out, .limit = CHART_FIGURES_MAX };
+    int status = choice_begin(&choice);
     if (status == CNN_OK) /* epochs lie below the figures of training runs, so every axis tells those apart */
         status = strcmp(phase, "accuracy") == 0 ? add_rest(&choice, -1) : add_all(&choice);
-    free(choice.drawn);
-    if (status == CNN_OK)
-        return CNN_OK;
-    chart_figures_free(out);
-    return cnn_error_set(error, CNN_OOM, "charts: no memory for %d rows", run->rows.count);
+    return choice_end(&choice, status, error);
+}
+
+int chart_figures_along(struct chart_figures *out, const struct chart_run *run, const char *phase,
+                        const struct chart_axis *axis, struct cnn_error *error)
+{
+    int along = (int)(axis - chart_axes);
+    *out = (struct chart_figures){ 0 };
+    struct choice choice = { .run = run, .phase = phase, .figures = out, .limit = CHART_CUTS_MAX };
+    int status = choice_begin(&choice);
+    if (status == CNN_OK && choice.varies[along])
+        status = add_cuts(&choice, along);
+    return choice_end(&choice, status, error);
 }
 
 void chart_figures_free(struct chart_figures *figures)

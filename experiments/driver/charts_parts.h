@@ -7,7 +7,8 @@
 #include "experiments/driver/rows.h"
 #include "experiments/driver/study.h"
 
-#define CHART_FIGURES_MAX 12 /* of one phase; a larger study is told so */
+#define CHART_FIGURES_MAX 12 /* drawn of one phase; a larger study is told so */
+#define CHART_CUTS_MAX 128   /* along one axis, for the analysis */
 #define CHART_WORD 64
 #define CHART_TEXT 512
 
@@ -27,6 +28,11 @@ struct chart_run {
     int *series_of; /* of each row: place in `series` */
     FILE *log;      /* NULL: silent */
 };
+
+/* Reads the folder of a run; close it in either case. The log, which may be NULL, gets a line for what is missing. */
+int chart_run_open(struct chart_run *run, const char *folder, FILE *log, struct cnn_error *error);
+void chart_run_close(struct chart_run *run);
+void chart_say(const struct chart_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Column of an axis that figures may have below, its words and its kind. */
 struct chart_axis {
@@ -52,13 +58,17 @@ struct chart_figure {
 struct chart_figures {
     int count;
     bool more; /* than these */
-    struct chart_figure list[CHART_FIGURES_MAX];
+    struct chart_figure list[CHART_CUTS_MAX];
 };
 
 /* Chooses the figures of a phase: over the longest axis of sizes, one for each combination of the others; where that
  * leaves points without a line, over the next axis. CNN_OOM is the only failure. */
 int chart_figures_choose(struct chart_figures *out, const struct chart_run *run, const char *phase,
                          struct cnn_error *error);
+
+/* Every cut of a phase along one axis that some series varies, be it drawn or not. CNN_OOM is the only failure. */
+int chart_figures_along(struct chart_figures *out, const struct chart_run *run, const char *phase,
+                        const struct chart_axis *axis, struct cnn_error *error);
 void chart_figures_free(struct chart_figures *figures);
 
 /* True where the cell holds for every value of the axis: threads of a series that takes none, a cell left empty. */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* A run as charts and analysis see it: what its folder holds, nothing else. */
+#include "experiments/driver/charts_parts.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_TEXT 4096
+
+void chart_say(const struct chart_run *run, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (run->log) {
+        vfprintf(run->log, format, list);
+        fputc('\n', run->log);
+    }
+    va_end(list);
+}
+
+static int series_place(struct chart_run *run, const struct row *row)
+{
+    for (int i = 0; i < run->series_count; i++)
+        if (strcmp(run->series[i].id, row->cell[ROW_SERIES]) == 0)
+            return i;
+    run->series[run->series_count] = (struct chart_series){ row->cell[ROW_SERIES], row->cell[ROW_LABEL] };
+    return run->series_count++;
+}
+
+/* Series in the study's order, then those that only rows name. */
+static int run_series(struct chart_run *run, struct cnn_error *error)
+{
+    size_t rows = (size_t)run->rows.count, of_study = (size_t)run->study.series_count;
+    run->series = malloc((rows + of_study + 1) * sizeof *run->series);
+    run->series_of = malloc((rows + 1) * sizeof *run->series_of);
+    if (!run->series || !run->series_of)
+        return cnn_error_set(error, CNN_OOM, "charts: no memory for %d rows", run->rows.count);
+    for (int i = 0; i < run->study.series_count; i++)
+        run->series[run->series_count++] = (struct chart_series){ run->study.series[i].id, run->study.series[i].label };
+    for (int row = 0; row < run->rows.count; row++)
+        run->series_of[row] = series_place(run, &run->rows.list[row]);
+    run->base = run->has_study ? run->study.base : 0;
+    return CNN_OK;
+}
+
+int chart_run_open(struct chart_run *run, const char *folder, FILE *log, struct cnn_error *error)
+{
+    char path[PATH_TEXT];
+    struct cnn_error why;
+    *run = (struct chart_run){ .folder = folder, .log = log };
+    if (snprintf(path, sizeof path, "%s/rows.csv", folder) >= (int)sizeof path)
+        return cnn_error_set(error, CNN_ERROR, "%.200s...: this path is too long", folder);
+    if (rows_read(&run->rows, path, error))
+        return error->status;
+    if (run->rows.torn)
+        chart_say(run, "%s: its last line was cut short and is left out", path);
+    snprintf(path, sizeof path, "%s/study.cfg", folder);
+    run->has_study = study_read(&run->study, path, &why) == CNN_OK;
+    if (!run->has_study) {
+        chart_say(run, "charts: drawn without the study's words: %s", why.text);
+        run->study = (struct study){ 0 };
+    }
+    return run_series(run, error);
+}
+
+void chart_run_close(struct chart_run *run)
+{
+    free(run->series);
+    free(run->series_of);
+    study_free(&run->study);
+    rows_free(&run->rows);
+}
