@@ -71,12 +71,57 @@ int durable_append(int file, const char *path, const char *text, size_t size, st
     return CNN_OK;
 }
 
+char *durable_read(const char *path, int64_t most, size_t *size, struct cnn_error *error)
+{
+    struct stat there;
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    if (!file || fstat(fileno(file), &there)) {
+        failed(error, path, "cannot be read", errno);
+    } else if (!S_ISREG(there.st_mode) || there.st_size > most) {
+        cnn_error_set(error, CNN_INVALID, "%s: expected a file of at most %.0f MiB", path, (double)most / 0x1p20);
+    } else if (!(text = malloc((size_t)there.st_size + 1))) {
+        cnn_error_set(error, CNN_OOM, "%s: no memory for its %lld bytes", path, (long long)there.st_size);
+    } else {
+        *size = fread(text, 1, (size_t)there.st_size, file);
+        text[*size] = '\0';
+        if (ferror(file)) {
+            failed(error, path, "cannot be read", errno);
+            free(text);
+            text = NULL;
+        }
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+int durable_cut(const char *path, int64_t size, struct cnn_error *error)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool cut = file >= 0 && ftruncate(file, (off_t)size) == 0 && synced(file);
+    int code = errno;
+    if (file >= 0)
+        close(file);
+    return cut ? CNN_OK : failed(error, path, "a torn end cannot be cut off", code);
+}
+
+static int open_for_appending(const char *path, int flags, struct cnn_error *error)
+{
+    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | flags, 0666);
+    if (file < 0)
+        failed(error, path, flags ? "cannot be made" : "cannot be opened", errno);
+    return file;
+}
+
+int durable_open(const char *path, struct cnn_error *error)
+{
+    return open_for_appending(path, 0, error);
+}
+
 int durable_create(const char *path, struct cnn_error *error)
 {
-    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0)
-        failed(error, path, "cannot be made", errno);
-    return file;
+    return open_for_appending(path, O_EXCL, error);
 }
 
 /* The folder's own entries reach the disk as well. */

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,9 +29,9 @@ struct rows_writer {
     int64_t count; /* rows written */
 };
 
-static const char samples_header[] = "row,series,network,width,depth,image,batch,phase,sample,seconds_per_step\n";
-static const char epochs_header[] = "row,series,network,width,depth,image,batch,epoch,train_loss,train_accuracy,"
-                                    "test_loss,test_accuracy,train_seconds,test_seconds\n";
+const char rows_samples_header[] = "row,series,network,width,depth,image,batch,phase,sample,seconds_per_step\n";
+const char rows_epochs_header[] = "row,series,network,width,depth,image,batch,epoch,train_loss,train_accuracy,"
+                                  "test_loss,test_accuracy,train_seconds,test_seconds\n";
 
 /* A folder of this second's name that nobody else has. */
 static int make_folder(struct rows_writer *writer, struct cnn_error *error)
@@ -58,45 +59,102 @@ static int make_folder(struct rows_writer *writer, struct cnn_error *error)
                          writer->folder, strerror(errno));
 }
 
-static int make_files(struct rows_writer *writer, struct cnn_error *error)
+/* A second process that adds to the same run would mix its rows with ours. */
+static int lock(const struct rows_writer *writer, struct cnn_error *error)
+{
+    if (flock(writer->file[FILE_ROWS], LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return cnn_error_set(error, CNN_INVALID, "%s: another process is writing this run", writer->path[FILE_ROWS]);
+    return CNN_OK; /* some file systems know no locks */
+}
+
+/* Opens the file and gives it its header where it has none. */
+static int open_file(struct rows_writer *writer, int file, const char *header, struct cnn_error *error)
+{
+    struct stat there;
+    const char *path = writer->path[file];
+    if (writer->file[file] < 0)
+        writer->file[file] = durable_open(path, error);
+    if (writer->file[file] < 0)
+        return CNN_ERROR;
+    if (fstat(writer->file[file], &there))
+        return cnn_error_set(error, CNN_ERROR, "%s: cannot be read: %s", path, strerror(errno));
+    return there.st_size > 0 ? CNN_OK : durable_append(writer->file[file], path, header, strlen(header), error);
+}
+
+/* Takes the run's folder over, as it is. */
+static int open_files(struct rows_writer *writer, struct cnn_error *error)
 {
     char *header = rows_header_text();
     if (!header)
         return cnn_error_set(error, CNN_OOM, "rows: no memory for the header");
-    const char *headers[FILE_COUNT] = { header, samples_header, epochs_header };
-    int status = CNN_OK;
-    for (int i = 0; status == CNN_OK && i < FILE_COUNT; i++) {
+    const char *headers[FILE_COUNT] = { header, rows_samples_header, rows_epochs_header };
+    for (int i = 0; i < FILE_COUNT; i++)
         snprintf(writer->path[i], sizeof writer->path[i], "%s/%s", writer->folder, file_names[i]);
-        writer->file[i] = durable_create(writer->path[i], error);
-        status = writer->file[i] < 0
-                     ? CNN_ERROR
-                     : durable_append(writer->file[i], writer->path[i], headers[i], strlen(headers[i]), error);
-    }
+    int status = CNN_ERROR;
+    writer->file[FILE_ROWS] = durable_open(writer->path[FILE_ROWS], error);
+    if (writer->file[FILE_ROWS] >= 0)
+        status = lock(writer, error);
+    if (status == CNN_OK)
+        status = rows_mend(writer->folder, &writer->count, error);
+    for (int i = 0; status == CNN_OK && i < FILE_COUNT; i++)
+        status = open_file(writer, i, headers[i], error);
     free(header);
+    return status;
+}
+
+static struct rows_writer *writer_create(struct cnn_error *error)
+{
+    struct rows_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        cnn_error_set(error, CNN_OOM, "rows: no memory for their writer");
+    for (int i = 0; writer && i < FILE_COUNT; i++)
+        writer->file[i] = -1;
+    return writer;
+}
+
+/* Hands the writer over, or closes it. */
+static int writer_done(struct rows_writer *writer, int status, struct rows_writer **out)
+{
+    if (status == CNN_OK)
+        *out = writer;
+    else
+        rows_close(writer, NULL);
     return status;
 }
 
 int rows_open(struct rows_writer **out, const char *root, const char *machine, const char *study,
               struct cnn_error *error)
 {
-    struct rows_writer *writer = calloc(1, sizeof *writer);
+    struct rows_writer *writer = writer_create(error);
     if (!writer)
-        return cnn_error_set(error, CNN_OOM, "rows: no memory for their writer");
-    for (int i = 0; i < FILE_COUNT; i++)
-        writer->file[i] = -1;
+        return error->status;
     int status = CNN_OK;
     if (snprintf(writer->parent, sizeof writer->parent, "%s/%s/%s", root, machine, study) >= (int)sizeof writer->parent)
         status = cnn_error_set(error, CNN_ERROR, "%s: this path is too long for results", root);
     if (status == CNN_OK)
         status = make_folder(writer, error);
     if (status == CNN_OK)
-        status = make_files(writer, error);
+        status = open_files(writer, error);
+    return writer_done(writer, status, out);
+}
+
+int rows_reopen(struct rows_writer **out, const char *folder, struct cnn_error *error)
+{
+    struct rows_writer *writer = writer_create(error);
+    if (!writer)
+        return error->status;
+    char *real = realpath(folder, NULL); /* `latest` is a link, and what it points at may change */
+    int status = CNN_OK;
+    if (!real)
+        status = cnn_error_set(error, CNN_ERROR, "%s: this run cannot be opened: %s", folder, strerror(errno));
+    else if (snprintf(writer->folder, sizeof writer->folder, "%s", real) >= (int)sizeof writer->folder)
+        status = cnn_error_set(error, CNN_ERROR, "%s: this path is too long for results", real);
     if (status == CNN_OK) {
-        *out = writer;
-        return CNN_OK;
+        snprintf(writer->parent, sizeof writer->parent, "%.*s", (int)(strrchr(real, '/') - real), real);
+        status = open_files(writer, error);
     }
-    rows_close(writer, NULL);
-    return status;
+    free(real);
+    return writer_done(writer, status, out);
 }
 
 const char *rows_folder(const struct rows_writer *writer)

@@ -122,6 +122,12 @@ struct rows_writer;
  * before anything long runs. */
 int rows_open(struct rows_writer **out, const char *root, const char *machine, const char *study,
               struct cnn_error *error);
+
+/* Opens a run's folder again to add rows behind those it has. What a crash left without its row is cut off first: a
+ * torn last line, samples and epochs of a point that has no row. CNN_INVALID where the rows are not of this schema, and
+ * while another process writes there. */
+int rows_reopen(struct rows_writer **out, const char *folder, struct cnn_error *error);
+
 const char *rows_folder(const struct rows_writer *writer);
 
 /* Writes one row (and its samples or epochs) and syncs it to disk. CNN_ERROR when any byte is not there: a row is whole
@@ -142,6 +148,15 @@ char *rows_header_text(void);
 char *rows_row_text(const struct row_context *context, const struct point *point, const struct cnn_network *network,
                     const struct result *result);
 
+/* ---- a run that broke off ---- */
+
+/* Cuts off what a crash left behind the last whole row of a folder, in all its files, and counts the rows. Nobody may
+ * be writing there. rows_reopen() does it. */
+int rows_mend(const char *folder, int64_t *count, struct cnn_error *error);
+
+/* Columns of the two files beside rows.csv, with the line's end. */
+extern const char rows_samples_header[], rows_epochs_header[];
+
 /* ---- reading ---- */
 
 struct row {
@@ -151,8 +166,9 @@ struct row {
 struct rows {
     int count;
     struct row *list;
-    char *text; /* owns the cells */
-    bool torn;  /* the last line was cut short (a crash or a full disk) and left out */
+    char *text;    /* owns the cells */
+    bool torn;     /* the last line was cut short (a crash or a full disk) and left out */
+    int64_t whole; /* bytes of the file that are whole lines */
 };
 
 /* Reads a rows.csv of this schema or an older one: columns are found by their names, one that the file lacks has empty

@@ -2,37 +2,16 @@
 /* Reads rows back, columns by their names, so that older files keep their use. What a crash can do to the end of the
  * file (a line cut short, a block of zeros) is left out and said; anything else that is not this program's CSV is
  * refused. */
+#include "experiments/driver/durable.h"
 #include "experiments/driver/rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FILE_BYTES_MAX ((int64_t)1 << 30) /* a row has about 1 kB */
 #define FILE_COLUMNS_MAX 256
-
-/* The whole file with a zero byte behind it; NULL with an error. */
-static char *read_text(const char *path, size_t *size, struct cnn_error *error)
-{
-    struct stat there;
-    FILE *file = fopen(path, "r");
-    char *text = NULL;
-    if (!file || fstat(fileno(file), &there)) {
-        cnn_error_set(error, CNN_ERROR, "%s: cannot be read: %s", path, strerror(errno));
-    } else if (!S_ISREG(there.st_mode) || there.st_size > FILE_BYTES_MAX) {
-        cnn_error_set(error, CNN_INVALID, "%s: expected a rows.csv of at most 1 GiB", path);
-    } else if (!(text = malloc((size_t)there.st_size + 1))) {
-        cnn_error_set(error, CNN_OOM, "%s: no memory for its %lld bytes", path, (long long)there.st_size);
-    } else {
-        *size = fread(text, 1, (size_t)there.st_size, file);
-        text[*size] = '\0';
-    }
-    if (file)
-        fclose(file);
-    return text;
-}
 
 /* A reader over the text; cells are cut out of it in place. */
 struct cursor {
@@ -175,7 +154,7 @@ static struct row *grow(struct rows *rows, int *capacity)
 int rows_read(struct rows *out, const char *path, struct cnn_error *error)
 {
     size_t size = 0;
-    *out = (struct rows){ .text = read_text(path, &size, error) };
+    *out = (struct rows){ .text = durable_read(path, FILE_BYTES_MAX, &size, error) };
     if (!out->text)
         return error->status;
     struct cursor cursor = { out->text, 1 };
@@ -184,6 +163,7 @@ int rows_read(struct rows *out, const char *path, struct cnn_error *error)
     struct header header;
     const char *cells[FILE_COLUMNS_MAX];
     int capacity = 0, status = read_header(&cursor, &header, path, error);
+    out->whole = cursor.at - out->text;
     while (status == CNN_OK && *cursor.at) {
         int line = cursor.line;
         struct row *row = grow(out, &capacity);
@@ -194,7 +174,10 @@ int rows_read(struct rows *out, const char *path, struct cnn_error *error)
             break;
         else
             status = take_row(row, &header, cells, count, path, line, error);
-        out->count += status == CNN_OK;
+        if (status == CNN_OK) {
+            out->count++;
+            out->whole = cursor.at - out->text;
+        }
     }
     out->torn |= cursor.at < out->text + size; /* zeros at the end */
     if (status != CNN_OK)

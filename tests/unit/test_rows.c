@@ -5,25 +5,6 @@
 
 #include <math.h>
 
-static struct rows_writer *open_run(const char *root)
-{
-    struct rows_writer *writer = NULL;
-    struct cnn_error error = { CNN_OK, "" };
-    if (rows_open(&writer, root, "a-machine", "quick", &error))
-        fail_msg("%s", error.text);
-    return writer;
-}
-
-static void append(struct rows_writer *writer, const struct point *point, const struct result *result)
-{
-    struct cnn_network *network = NULL;
-    struct cnn_error error = { CNN_OK, "" };
-    assert_int_equal(cnn_network_create(&network, &point->spec, &error), CNN_OK);
-    if (rows_append(writer, &context, point, network, result, &error))
-        fail_msg("%s", error.text);
-    cnn_network_destroy(network);
-}
-
 static void every_name_is_given_once(void **state)
 {
     (void)state;
