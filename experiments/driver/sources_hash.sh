@@ -14,10 +14,10 @@ hash() {
 }
 
 cpu=$(hash lib cpu) cuda=$(hash lib kernels)
-[ "${#cpu}" -eq 16 ] && [ "${#cuda}" -eq 16 ] || {
+if [ "${#cpu}" -ne 16 ] || [ "${#cuda}" -ne 16 ]; then
     echo "sources_hash.sh: sha256sum gave no hash of $root: is coreutils installed?" >&2
     exit 1
-}
+fi
 text="/* SPDX-License-Identifier: MIT */
 /* Hashes of the code that rows measure; written by sources_hash.sh at every build. */
 #ifndef DRIVER_SOURCES_HASH_H
