@@ -21,6 +21,7 @@ static const char help[] =
     "time\n"
     "  --list                show the backends of this machine, networks, layers, algorithms, axes and data sets\n"
     "  --plot FOLDER...      draw the charts of earlier runs anew, as in --plot results/*/quick/latest\n"
+    "  --analyse FOLDER...   say why: break-even, what a step costs, scaling over threads; also at the end of a run\n"
     "  --setup               first install what is missing (Debian, Ubuntu); --no-build: run what is built. Both must\n"
     "                        come first, before all other arguments\n"
     "\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a command line: options, studies, points; then the sweep, its table and its charts. Only here does the
  * program decide how it ends. */
+#include "experiments/driver/analysis.h"
 #include "experiments/driver/charts.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/choices.h"
@@ -190,6 +191,16 @@ static bool points_failed(const struct job *job, const struct sweep_summary *sum
            idle + summary->counts[CNN_UNAVAILABLE] == summary->points;
 }
 
+/* Why the figures are what they are, in words where a table is shown. */
+static void analyse(struct run *run, const char *folder, FILE *text)
+{
+    struct cnn_error error = { CNN_OK, "" };
+    if (analysis_write(folder, text, &error) == CNN_OK)
+        return;
+    complain(error.text);
+    exit_at_least(run, EXIT_POINTS_FAILED);
+}
+
 static void draw(struct run *run, const char *folder)
 {
     struct cnn_error error = { CNN_OK, "" };
@@ -237,6 +248,8 @@ static int run_job(struct run *run, const struct job *job, bool first)
         run->rows[run->row_files] = strdup(summary.rows);
         run->row_files += run->rows[run->row_files] != NULL;
     }
+    if (summary.folder[0] && summary.points > 0)
+        analyse(run, summary.folder, run->format == FORMAT_TABLE ? stdout : NULL);
     if (summary.folder[0] && summary.points > 0)
         draw(run, summary.folder);
     int signal = summary.signal;
@@ -287,6 +300,14 @@ static void plot_folders(struct run *run)
     }
 }
 
+static void analyse_folders(struct run *run)
+{
+    for (int i = 0; i < run->options.arguments.count; i++) {
+        printf("%s%s\n", i ? "\n" : "", run->options.arguments.list[i]);
+        analyse(run, run->options.arguments.list[i], stdout);
+    }
+}
+
 static void run_studies(struct run *run)
 {
     bool dry = run->options.action == ACTION_DRY_RUN;
@@ -315,6 +336,9 @@ static void act(struct run *run)
         break;
     case ACTION_PLOT:
         plot_folders(run);
+        break;
+    case ACTION_ANALYSE:
+        analyse_folders(run);
         break;
     case ACTION_RUN:
     case ACTION_DRY_RUN:

@@ -23,7 +23,8 @@ enum {
     OPT_FORMAT,
     OPT_PLOT,
     OPT_LIST,
-    OPT_CHOICES
+    OPT_CHOICES,
+    OPT_ANALYSE
 };
 
 static const struct option long_options[] = {
@@ -32,6 +33,7 @@ static const struct option long_options[] = {
     { "list", no_argument, NULL, OPT_LIST },
     { "dry-run", no_argument, NULL, 'n' },
     { "plot", no_argument, NULL, OPT_PLOT },
+    { "analyse", no_argument, NULL, OPT_ANALYSE },
     { "filter", required_argument, NULL, OPT_FILTER },
     { "set", required_argument, NULL, OPT_SET },
     { "backend", required_argument, NULL, OPT_BACKEND },
@@ -137,7 +139,8 @@ static int read_data(struct options *options, const char *folder, struct cnn_err
 static int set_action(struct options *options, enum action action, struct cnn_error *error)
 {
     if (options->action != ACTION_RUN && options->action != action && action > ACTION_RUN)
-        return cnn_error_set(error, CNN_INVALID, "--list, --dry-run, --plot, --help and --version exclude each other");
+        return cnn_error_set(error, CNN_INVALID,
+                             "--list, --dry-run, --plot, --analyse, --help and --version exclude each other");
     options->action = action;
     return CNN_OK;
 }
@@ -155,6 +158,8 @@ static int read_option(struct options *options, int option, char **argv, struct 
         return set_action(options, ACTION_LIST, error);
     case OPT_PLOT:
         return set_action(options, ACTION_PLOT, error);
+    case OPT_ANALYSE:
+        return set_action(options, ACTION_ANALYSE, error);
     case 'q':
         options->quiet = true;
         return CNN_OK;
@@ -193,9 +198,10 @@ static int read_option(struct options *options, int option, char **argv, struct 
 
 static int check(const struct options *options, struct cnn_error *error)
 {
-    if (options->action == ACTION_PLOT && options->arguments.count == 0)
-        return cnn_error_set(error, CNN_INVALID,
-                             "--plot: expected the folder of a run, as in --plot results/*/quick/latest");
+    if ((options->action == ACTION_PLOT || options->action == ACTION_ANALYSE) && options->arguments.count == 0)
+        return cnn_error_set(
+            error, CNN_INVALID, "--%s: expected the folder of a run, as in --%s results/*/quick/latest",
+            options->action == ACTION_PLOT ? "plot" : "analyse", options->action == ACTION_PLOT ? "plot" : "analyse");
     if ((options->action == ACTION_RUN || options->action == ACTION_DRY_RUN) && options->arguments.count == 0)
         return cnn_error_set(
             error, CNN_INVALID,

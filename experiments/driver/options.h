@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum action { ACTION_RUN, ACTION_DRY_RUN, ACTION_LIST, ACTION_PLOT, ACTION_HELP, ACTION_VERSION };
+enum action { ACTION_RUN, ACTION_DRY_RUN, ACTION_LIST, ACTION_PLOT, ACTION_ANALYSE, ACTION_HELP, ACTION_VERSION };
 
 /* AUTO: a table on a terminal, CSV into a pipe or file. */
 enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -25,7 +25,7 @@ struct options {
     enum action action;
     enum format format;
     bool quiet;
-    struct words_given arguments; /* studies, or folders to plot */
+    struct words_given arguments; /* studies, or folders to plot or analyse */
     struct words_given sets;      /* --set, and --threads as one */
     struct words_given filters, backends;
     char *threads;          /* "threads=4", malloc'd; NULL: not given */

@@ -64,9 +64,10 @@ static void actions(void **state)
         const char *line;
         enum action action;
     } lines[] = {
-        { "x.cfg", ACTION_RUN },         { "-n|x.cfg", ACTION_DRY_RUN }, { "--dry-run|x.cfg", ACTION_DRY_RUN },
-        { "--list", ACTION_LIST },       { "-h", ACTION_HELP },          { "--help|x.cfg", ACTION_HELP },
-        { "--version", ACTION_VERSION }, { "-V", ACTION_VERSION },       { "--plot|a|b", ACTION_PLOT },
+        { "x.cfg", ACTION_RUN },           { "-n|x.cfg", ACTION_DRY_RUN }, { "--dry-run|x.cfg", ACTION_DRY_RUN },
+        { "--list", ACTION_LIST },         { "-h", ACTION_HELP },          { "--help|x.cfg", ACTION_HELP },
+        { "--version", ACTION_VERSION },   { "-V", ACTION_VERSION },       { "--plot|a|b", ACTION_PLOT },
+        { "--analyse|a", ACTION_ANALYSE },
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct options options = parsed(lines[i].line);
@@ -97,7 +98,8 @@ static void mistakes_are_told(void **state)
         { "--data|/no/such/folder|x.cfg", "--data /no/such/folder: No such file" },
         { "--data|/dev/null|x.cfg", "is a file: expected the folder" },
         { "--out||x.cfg", "--out: expected a folder" },
-        { "--plot", "expected the folder of a run" },
+        { "--plot", "--plot: expected the folder of a run" },
+        { "--analyse", "--analyse: expected the folder of a run" },
         { "--dry-run", "no study given" },
         { "--list|--dry-run|x.cfg", "exclude each other" },
         { "x.cfg|--setup", "--setup: must be the first argument of ./run_sweep" },

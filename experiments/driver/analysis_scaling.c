@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* How time falls with threads. Strong: the same step on more of them; weak: as many images more. Through the strong
+ * points goes Amdahl's line, T(n) = T(1) (f + (1 - f) / n), fitted as any other model: a fixed cost and one for 1 / n.
+ */
+#include "experiments/driver/analysis_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char header[] = "phase,series,scaling,threads,batch,seconds,low,high,speedup,speedup_low,speedup_high,"
+                             "efficiency,amdahl_seconds,serial_fraction,serial_low,serial_high,place\n";
+
+/* Rows that differ in threads (weak: and in images, as many for each thread) alone, by ascending threads; the first has
+ * one thread. */
+struct group {
+    const struct chart_run *run;
+    bool weak;
+    int *row;
+    int count;
+    struct model amdahl;
+    bool fitted;
+    double serial, serial_low, serial_high; /* NAN where there is none */
+};
+
+static double threads_of(const struct row *row)
+{
+    return row_number(row, ROW_THREADS);
+}
+
+static double seconds_of(const struct group *group, int i)
+{
+    return row_number(&group->run->rows.list[group->row[i]], ROW_SECONDS_PER_STEP);
+}
+
+/* Stable, and run by as many threads as were asked for: a small step runs on fewer. */
+static bool is_member(const struct row *row)
+{
+    return analysis_counts(row) && threads_of(row) > 0 && threads_of(row) == row_number(row, ROW_THREADS_ASKED);
+}
+
+static unsigned differs(bool weak)
+{
+    return analysis_axis_bit(ROW_THREADS_ASKED) | (weak ? analysis_axis_bit(ROW_BATCH) : 0);
+}
+
+static bool belongs(const struct group *group, int first, int row)
+{
+    const struct row *a = &group->run->rows.list[first], *b = &group->run->rows.list[row];
+    return is_member(b) && analysis_alike(group->run, first, row, differs(group->weak)) &&
+           (!group->weak || row_number(b, ROW_BATCH) == threads_of(b) * row_number(a, ROW_BATCH));
+}
+
+/* The group whose row of one thread is `first`. */
+static void fill(struct group *group, int first)
+{
+    group->count = 0;
+    for (int row = 0; row < group->run->rows.count; row++) {
+        int at = group->count;
+        if (!belongs(group, first, row))
+            continue;
+        double threads = threads_of(&group->run->rows.list[row]);
+        for (; at > 0 && threads_of(&group->run->rows.list[group->row[at - 1]]) > threads; at--)
+            group->row[at] = group->row[at - 1];
+        group->row[at] = row;
+        group->count++;
+    }
+}
+
+/* f = a / (a + b) of T = a + b / n; its deviation to first order. */
+static void set_serial(struct group *group)
+{
+    const double *v = group->amdahl.covariance;
+    double a = group->amdahl.cost[0], b = group->amdahl.cost[1], sum = a + b;
+    double variance = (b * b * v[0] + a * a * v[MODEL_TERMS_MAX + 1] - 2 * a * b * v[1]) / (sum * sum * sum * sum);
+    double half = model_student(group->count - 2) * sqrt(variance);
+    group->serial = a / sum;
+    group->serial_low = isnan(half) ? NAN : fmax(group->serial - half, 0);
+    group->serial_high = isnan(half) ? NAN : fmin(group->serial + half, 1);
+}
+
+static bool fit(struct group *group)
+{
+    struct model_point *points = malloc((size_t)group->count * sizeof *points);
+    group->serial = group->serial_low = group->serial_high = NAN;
+    group->fitted = false;
+    if (!points)
+        return false;
+    for (int i = 0; i < group->count; i++)
+        points[i] =
+            (struct model_point){ seconds_of(group, i), { 1, 1 / threads_of(&group->run->rows.list[group->row[i]]) } };
+    group->fitted = !group->weak && group->count > 2 && model_fit(&group->amdahl, points, group->count, 2);
+    if (group->fitted)
+        set_serial(group);
+    free(points);
+    return true;
+}
+
+static void print_line(const struct group *group, struct analysis_out *out, int i, const char *place)
+{
+    const struct row *row = &group->run->rows.list[group->row[i]], *one = &group->run->rows.list[group->row[0]];
+    double threads = threads_of(row), low = row_number(row, ROW_INTERVAL_LOW_SECONDS),
+           high = row_number(row, ROW_INTERVAL_HIGH_SECONDS), scale = group->weak ? threads : 1;
+    double speedup = scale * seconds_of(group, 0) / seconds_of(group, i);
+    const double term[] = { 1, 1 / threads };
+    const double numbers[] = { seconds_of(group, i),
+                               low,
+                               high,
+                               speedup,
+                               scale * row_number(one, ROW_INTERVAL_LOW_SECONDS) / high,
+                               scale * row_number(one, ROW_INTERVAL_HIGH_SECONDS) / low,
+                               speedup / threads,
+                               group->fitted ? model_seconds(&group->amdahl, term) : NAN,
+                               group->serial,
+                               group->serial_low,
+                               group->serial_high };
+    fprintf(out->csv, "%s,%s,%s,%g,%s", row->cell[ROW_PHASE], row->cell[ROW_SERIES], group->weak ? "weak" : "strong",
+            threads, row->cell[ROW_BATCH]);
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        analysis_print_number(out->csv, numbers[n]);
+    analysis_print_text(out->csv, place);
+    fputc('\n', out->csv);
+    out->lines++;
+}
+
+static void print_words(const struct group *group, const struct analysis_out *out, const char *place, bool first)
+{
+    const struct row *last = &group->run->rows.list[group->row[group->count - 1]];
+    double threads = threads_of(last), speedup = seconds_of(group, 0) / seconds_of(group, group->count - 1);
+    if (!out->text)
+        return;
+    if (first)
+        fputs("\nScaling over threads: speed-up over one thread of the same series (weak: as many images more)\n",
+              out->text);
+    speedup *= group->weak ? threads : 1;
+    fprintf(out->text, "  %s, %s, %s, %s: %g threads are %.2f times one (efficiency %.0f %%)",
+            chart_phase_noun(last->cell[ROW_PHASE]), place, last->cell[ROW_LABEL], group->weak ? "weak" : "strong",
+            threads, speedup, 100 * speedup / threads);
+    if (group->fitted)
+        fprintf(out->text, "; serial fraction %.3f (%.3f to %.3f)", group->serial, group->serial_low,
+                group->serial_high);
+    fputc('\n', out->text);
+}
+
+int analysis_scaling(const struct chart_run *run, struct analysis_out *out, struct cnn_error *error)
+{
+    struct group group = { .run = run, .row = malloc(((size_t)run->rows.count + 1) * sizeof *group.row) };
+    int status = group.row ? CNN_OK : CNN_OOM;
+    fputs(header, out->csv);
+    for (int kind = 0; kind < 2 * run->rows.count && status == CNN_OK; kind++) {
+        int first = kind / 2;
+        const struct row *row = &run->rows.list[first];
+        char place[CHART_TEXT];
+        group.weak = kind % 2;
+        if (!is_member(row) || threads_of(row) != 1)
+            continue;
+        fill(&group, first);
+        if (group.count < 2)
+            continue;
+        status = fit(&group) ? CNN_OK : CNN_OOM;
+        analysis_place(run, first, differs(group.weak), place, sizeof place);
+        if (group.weak) { /* groups differ in the images of a thread */
+            size_t used = strlen(place);
+            snprintf(place + used, sizeof place - used, ", %s a thread", row->cell[ROW_BATCH]);
+        }
+        print_words(&group, out, place, out->lines == 0);
+        for (int i = 0; i < group.count; i++)
+            print_line(&group, out, i, place);
+    }
+    free(group.row);
+    return status == CNN_OK ? CNN_OK
+                            : cnn_error_set(error, CNN_OOM, "analysis: no memory for %d rows", run->rows.count);
+}
