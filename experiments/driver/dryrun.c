@@ -4,6 +4,7 @@
 #include "experiments/driver/grid.h"
 #include "experiments/driver/progress.h"
 #include "experiments/driver/report.h"
+#include "experiments/driver/rows.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -15,17 +16,10 @@
 
 /* ---- as data ---- */
 
-/* A cell of CSV, quoted where RFC 4180 wants it. */
 static void put_csv(FILE *out, const char *text, const char *end)
 {
-    if (!strpbrk(text, ",\"\n\r")) {
-        fprintf(out, "%s%s", text, end);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++)
-        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-    fprintf(out, "\"%s", end);
+    row_print_cell(out, text);
+    fputs(end, out);
 }
 
 static void put_count(FILE *out, int64_t count)

@@ -22,6 +22,8 @@ static const char help[] =
     "  --list                show the backends of this machine, networks, layers, algorithms, axes and data sets\n"
     "  --plot FOLDER...      draw the charts of earlier runs anew, as in --plot results/*/quick/latest\n"
     "  --analyse FOLDER...   say why: break-even, what a step costs, scaling over threads; also at the end of a run\n"
+    "  --compare BASE RUN... which points became faster or slower than BASE, by their intervals: folders, or previous\n"
+    "                        and latest; exit code 1 if one is slower by more than --threshold PERCENT (default: 5)\n"
     "  --setup               first install what is missing (Debian, Ubuntu); --no-build: run what is built. Both must\n"
     "                        come first, before all other arguments\n"
     "\n"

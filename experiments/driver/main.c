@@ -5,6 +5,7 @@
 #include "experiments/driver/charts.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/choices.h"
+#include "experiments/driver/compare.h"
 #include "experiments/driver/filter.h"
 #include "experiments/driver/options.h"
 #include "experiments/driver/report.h"
@@ -339,6 +340,10 @@ static void act(struct run *run)
         break;
     case ACTION_ANALYSE:
         analyse_folders(run);
+        break;
+    case ACTION_COMPARE:
+        choose_results(run);
+        exit_at_least(run, compare_folders(&run->options, run->results));
         break;
     case ACTION_RUN:
     case ACTION_DRY_RUN:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* getopt_long, with sentences of our own for what it refuses. */
 #include "experiments/driver/options.h"
+#include "experiments/driver/compare.h"
 #include "experiments/driver/suggest.h"
 
 #include <errno.h>
@@ -22,6 +23,8 @@ enum {
     OPT_OUT,
     OPT_FORMAT,
     OPT_PLOT,
+    OPT_COMPARE,
+    OPT_THRESHOLD,
     OPT_LIST,
     OPT_CHOICES,
     OPT_ANALYSE
@@ -34,6 +37,8 @@ static const struct option long_options[] = {
     { "dry-run", no_argument, NULL, 'n' },
     { "plot", no_argument, NULL, OPT_PLOT },
     { "analyse", no_argument, NULL, OPT_ANALYSE },
+    { "compare", no_argument, NULL, OPT_COMPARE },
+    { "threshold", required_argument, NULL, OPT_THRESHOLD },
     { "filter", required_argument, NULL, OPT_FILTER },
     { "set", required_argument, NULL, OPT_SET },
     { "backend", required_argument, NULL, OPT_BACKEND },
@@ -124,6 +129,16 @@ static int read_format(struct options *options, const char *word, struct cnn_err
     return cnn_error_set(error, CNN_INVALID, "--format %.40s: expected table, csv or json%s", word, meant);
 }
 
+static int read_threshold(struct options *options, const char *word, struct cnn_error *error)
+{
+    char *end;
+    double percent = strtod(word, &end);
+    if (end == word || *end || !(percent >= 0 && percent <= 1000))
+        return cnn_error_set(error, CNN_INVALID, "--threshold %.40s: expected percent from 0 to 1000, as in 5", word);
+    options->threshold = percent / 100;
+    return CNN_OK;
+}
+
 static int read_data(struct options *options, const char *folder, struct cnn_error *error)
 {
     struct stat about;
@@ -140,7 +155,8 @@ static int set_action(struct options *options, enum action action, struct cnn_er
 {
     if (options->action != ACTION_RUN && options->action != action && action > ACTION_RUN)
         return cnn_error_set(error, CNN_INVALID,
-                             "--list, --dry-run, --plot, --analyse, --help and --version exclude each other");
+                             "--list, --dry-run, --plot, --analyse, --compare, --help and --version exclude each "
+                             "other");
     options->action = action;
     return CNN_OK;
 }
@@ -160,6 +176,10 @@ static int read_option(struct options *options, int option, char **argv, struct 
         return set_action(options, ACTION_PLOT, error);
     case OPT_ANALYSE:
         return set_action(options, ACTION_ANALYSE, error);
+    case OPT_COMPARE:
+        return set_action(options, ACTION_COMPARE, error);
+    case OPT_THRESHOLD:
+        return read_threshold(options, optarg, error);
     case 'q':
         options->quiet = true;
         return CNN_OK;
@@ -202,6 +222,11 @@ static int check(const struct options *options, struct cnn_error *error)
         return cnn_error_set(
             error, CNN_INVALID, "--%s: expected the folder of a run, as in --%s results/*/quick/latest",
             options->action == ACTION_PLOT ? "plot" : "analyse", options->action == ACTION_PLOT ? "plot" : "analyse");
+    if (options->action == ACTION_COMPARE && options->arguments.count < 2)
+        return cnn_error_set(error, CNN_INVALID,
+                             "--compare: expected two runs or more, base first, as in --compare previous latest");
+    if (options->action == ACTION_COMPARE && options->format == FORMAT_JSON)
+        return cnn_error_set(error, CNN_INVALID, "--compare: writes --format table or csv");
     if ((options->action == ACTION_RUN || options->action == ACTION_DRY_RUN) && options->arguments.count == 0)
         return cnn_error_set(
             error, CNN_INVALID,
@@ -212,7 +237,7 @@ static int check(const struct options *options, struct cnn_error *error)
 int options_parse(struct options *out, int argc, char **argv, struct cnn_error *error)
 {
     int option, status = CNN_OK;
-    *out = (struct options){ 0 };
+    *out = (struct options){ .threshold = COMPARE_THRESHOLD };
     if (!make_room(out, argc))
         return cnn_error_set(error, CNN_OOM, "no memory for the command line");
     opterr = 0;

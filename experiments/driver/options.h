@@ -8,7 +8,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum action { ACTION_RUN, ACTION_DRY_RUN, ACTION_LIST, ACTION_PLOT, ACTION_ANALYSE, ACTION_HELP, ACTION_VERSION };
+enum action {
+    ACTION_RUN,
+    ACTION_DRY_RUN,
+    ACTION_LIST,
+    ACTION_PLOT,
+    ACTION_ANALYSE,
+    ACTION_COMPARE,
+    ACTION_HELP,
+    ACTION_VERSION
+};
 
 /* AUTO: a table on a terminal, CSV into a pipe or file. */
 enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -25,11 +34,12 @@ struct options {
     enum action action;
     enum format format;
     bool quiet;
-    struct words_given arguments; /* studies, or folders to plot or analyse */
+    struct words_given arguments; /* studies, or folders of runs */
     struct words_given sets;      /* --set, and --threads as one */
     struct words_given filters, backends;
     char *threads;          /* "threads=4", malloc'd; NULL: not given */
     const char *data, *out; /* NULL: not given */
+    double threshold;       /* of --compare: a difference that matters, 0.05 is 5 % */
     const char *choices;    /* choices.json of another run; NULL: not given */
 };
 

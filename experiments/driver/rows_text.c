@@ -214,7 +214,7 @@ static void put_result(struct cells *cells, const struct point *point, const str
         put_times(cells, point, result);
 }
 
-static void print_cell(FILE *out, const char *text)
+void row_print_cell(FILE *out, const char *text)
 {
     if (!text)
         return;
@@ -242,7 +242,7 @@ static char *print_line(const char *const *cells)
     for (int column = 0; column < ROW_COLUMN_COUNT; column++) {
         if (column > 0)
             fputc(',', out);
-        print_cell(out, cells[column]);
+        row_print_cell(out, cells[column]);
     }
     fputc('\n', out);
     if (ferror(out) | fclose(out)) {

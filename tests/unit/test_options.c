@@ -64,10 +64,17 @@ static void actions(void **state)
         const char *line;
         enum action action;
     } lines[] = {
-        { "x.cfg", ACTION_RUN },           { "-n|x.cfg", ACTION_DRY_RUN }, { "--dry-run|x.cfg", ACTION_DRY_RUN },
-        { "--list", ACTION_LIST },         { "-h", ACTION_HELP },          { "--help|x.cfg", ACTION_HELP },
-        { "--version", ACTION_VERSION },   { "-V", ACTION_VERSION },       { "--plot|a|b", ACTION_PLOT },
+        { "x.cfg", ACTION_RUN },
+        { "-n|x.cfg", ACTION_DRY_RUN },
+        { "--dry-run|x.cfg", ACTION_DRY_RUN },
+        { "--list", ACTION_LIST },
+        { "-h", ACTION_HELP },
+        { "--help|x.cfg", ACTION_HELP },
+        { "--version", ACTION_VERSION },
+        { "-V", ACTION_VERSION },
+        { "--plot|a|b", ACTION_PLOT },
         { "--analyse|a", ACTION_ANALYSE },
+        { "--compare|a|b", ACTION_COMPARE },
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct options options = parsed(lines[i].line);
@@ -101,6 +108,9 @@ static void mistakes_are_told(void **state)
         { "--plot", "--plot: expected the folder of a run" },
         { "--analyse", "--analyse: expected the folder of a run" },
         { "--dry-run", "no study given" },
+        { "--compare|a", "--compare: expected two runs or more" },
+        { "--compare|a|b|--format|json", "--compare: writes" },
+        { "--compare|a|b|--threshold|5x", "--threshold 5x: expected percent" },
         { "--list|--dry-run|x.cfg", "exclude each other" },
         { "x.cfg|--setup", "--setup: must be the first argument of ./run_sweep" },
     };
