@@ -69,7 +69,7 @@ static int draw_phase(struct drawing *drawing, const char *phase, const char *co
     if (chart_figures_choose(&figures, drawing->run, phase, error))
         return error->status;
     int status = CNN_OK;
-    for (int i = 0; i < figures.count; i++)
+    for (int i = 0; i < figures.count && i < CHART_FIGURES_MAX; i++)
         for (const char *const *kind = kinds; *kind && status == CNN_OK; kind++) {
             if (!is_wanted(&drawing->run->study, *kind))
                 continue;
@@ -77,7 +77,7 @@ static int draw_phase(struct drawing *drawing, const char *phase, const char *co
             if (status == CNN_OK && epochs)
                 status = draw_figure(drawing, &figures.list[i], *kind, true, error);
         }
-    if (figures.more)
+    if (figures.count > CHART_FIGURES_MAX)
         chart_say(drawing->run,
                   "charts: %s has more than %d figures; the first ones are drawn, all numbers are in %s/rows.csv",
                   phase, CHART_FIGURES_MAX, drawing->run->folder);

@@ -31,7 +31,6 @@ struct choice {
     const char *phase;
     bool varies[AXES_MAX];
     bool *drawn; /* of each row */
-    int limit;   /* of figures */
     struct chart_figures *figures;
 };
 
@@ -146,11 +145,13 @@ static void describe(const struct choice *choice, struct chart_figure *figure, i
             continue;
         if (choice->varies[axis])
             append_to_name(figure->suffix, sizeof figure->suffix, chart_axes[axis].name, cell(choice, shown, axis));
+        char name[CHART_WORD];
+        snprintf(name, sizeof name, "%s ", chart_axes[axis].name);
+        if (choice->varies[axis] && shared)
+            append(figure->cut, sizeof figure->cut, ", ", name, cell(choice, shown, axis));
         if (!shared || column == ROW_NETWORK || column == ROW_ISA ||
             (column == ROW_THREADS_ASKED && !choice->varies[axis]))
             continue;
-        char name[CHART_WORD];
-        snprintf(name, sizeof name, "%s ", chart_axes[axis].name);
         append(figure->common, sizeof figure->common, ", ", column == ROW_PRECISION ? "" : name,
                cell(choice, shown, axis));
     }
@@ -160,10 +161,8 @@ static void describe(const struct choice *choice, struct chart_figure *figure, i
 static int add_figure(struct choice *choice, int like, int along)
 {
     struct chart_figures *figures = choice->figures;
-    if (figures->count == choice->limit) {
-        figures->more = true;
+    if (figures->count == CHART_CUTS_MAX)
         return CNN_OK;
-    }
     int count = choice->run->rows.count;
     struct chart_figure *figure = &figures->list[figures->count];
     *figure = (struct chart_figure){ .phase = choice->phase, .axis = &chart_axes[along < 0 ? 0 : along] };
@@ -298,7 +297,7 @@ int chart_figures_choose(struct chart_figures *out, const struct chart_run *run,
                          struct cnn_error *error)
 {
     *out = (struct chart_figures){ 0 };
-    struct choice choice = { .run = run, .phase = phase, .figures = out, .limit = CHART_FIGURES_MAX };
+    struct choice choice = { .run = run, .phase = phase, .figures = out };
     int status = choice_begin(&choice);
     if (status == CNN_OK) /* epochs lie below the figures of training runs, so every axis tells those apart */
         status = strcmp(phase, "accuracy") == 0 ? add_rest(&choice, -1) : add_all(&choice);
@@ -310,7 +309,7 @@ int chart_figures_along(struct chart_figures *out, const struct chart_run *run, 
 {
     int along = (int)(axis - chart_axes);
     *out = (struct chart_figures){ 0 };
-    struct choice choice = { .run = run, .phase = phase, .figures = out, .limit = CHART_CUTS_MAX };
+    struct choice choice = { .run = run, .phase = phase, .figures = out };
     int status = choice_begin(&choice);
     if (status == CNN_OK && choice.varies[along])
         status = add_cuts(&choice, along);

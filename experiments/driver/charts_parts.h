@@ -8,7 +8,7 @@
 #include "experiments/driver/study.h"
 
 #define CHART_FIGURES_MAX 12 /* drawn of one phase; a larger study is told so */
-#define CHART_CUTS_MAX 128   /* along one axis, for the analysis */
+#define CHART_CUTS_MAX 128   /* looked at of one phase */
 #define CHART_WORD 64
 #define CHART_TEXT 512
 
@@ -32,6 +32,7 @@ struct chart_run {
 /* Reads the folder of a run; close it in either case. The log, which may be NULL, gets a line for what is missing. */
 int chart_run_open(struct chart_run *run, const char *folder, FILE *log, struct cnn_error *error);
 void chart_run_close(struct chart_run *run);
+/* A line on the run's log. */
 void chart_say(const struct chart_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Column of an axis that figures may have below, its words and its kind. */
@@ -52,12 +53,12 @@ struct chart_figure {
     int *row; /* indices into rows.list */
     int row_count;
     char suffix[160];        /* of its file names: "train-width-batch16" */
+    char cut[CHART_TEXT];    /* what tells it from the others: "batch 16, connections full"; may be empty */
     char common[CHART_TEXT]; /* what all its rows share: "lenet5, image 32, copies none" */
 };
 
 struct chart_figures {
     int count;
-    bool more; /* than these */
     struct chart_figure list[CHART_CUTS_MAX];
 };
 
@@ -73,6 +74,28 @@ void chart_figures_free(struct chart_figures *figures);
 
 /* True where the cell holds for every value of the axis: threads of a series that takes none, a cell left empty. */
 bool chart_cell_any(const struct chart_axis *axis, const struct row *row);
+
+/* A value of a figure's axis. */
+struct chart_place {
+    double x; /* words have the places 1, 2, ... */
+    const char *text;
+};
+
+/* The distinct values of the figure's axis in order, into `places` of row_count + 1; returns how many. */
+int chart_places(const struct chart_run *run, const struct chart_figure *figure, struct chart_place *places);
+
+/* The row of a series at a place, measured or not; NULL where it has none. */
+const struct row *chart_row_at(const struct chart_run *run, const struct chart_figure *figure, int series,
+                               const struct chart_place *place);
+
+/* base median / row's median, and its interval [base low / row high, base high / row low]. Both rows are `ok`. */
+struct chart_ratio {
+    double value, low, high;
+};
+struct chart_ratio chart_ratio_of(const struct row *base, const struct row *row);
+
+/* Measured and has a time, be it unstable. */
+bool chart_has_number(const struct row *row);
 
 /* One point of a plot. */
 struct chart_point {

@@ -13,25 +13,19 @@ static const struct row *row_of(const struct chart_run *run, const struct chart_
 
 /* ---- places on the x axis ---- */
 
-struct place {
-    double x;
-    const char *text;
-};
-
 static int compare_numbers(const void *a, const void *b)
 {
-    const struct place *left = a, *right = b;
+    const struct chart_place *left = a, *right = b;
     return (left->x > right->x) - (left->x < right->x);
 }
 
 static int compare_words(const void *a, const void *b)
 {
-    const struct place *left = a, *right = b;
+    const struct chart_place *left = a, *right = b;
     return strcmp(left->text, right->text);
 }
 
-/* The distinct values of the figure's axis in order. Words get the places 1, 2, ... Returns their number. */
-static int find_places(const struct chart_run *run, const struct chart_figure *figure, struct place *places)
+int chart_places(const struct chart_run *run, const struct chart_figure *figure, struct chart_place *places)
 {
     const struct chart_axis *axis = figure->axis;
     int count = 0, distinct = 0;
@@ -39,10 +33,10 @@ static int find_places(const struct chart_run *run, const struct chart_figure *f
         const struct row *row = row_of(run, figure, i);
         if (!chart_cell_any(axis, row))
             places[count++] =
-                (struct place){ axis->number ? row_number(row, axis->column) : 0, row->cell[axis->column] };
+                (struct chart_place){ axis->number ? row_number(row, axis->column) : 0, row->cell[axis->column] };
     }
     if (count == 0)
-        places[count++] = (struct place){ 1, "" };
+        places[count++] = (struct chart_place){ 1, "" };
     qsort(places, (size_t)count, sizeof *places, axis->number ? compare_numbers : compare_words);
     for (int i = 0; i < count; i++)
         if (i == 0 || strcmp(places[i].text, places[distinct - 1].text))
@@ -52,26 +46,25 @@ static int find_places(const struct chart_run *run, const struct chart_figure *f
     return distinct;
 }
 
-static bool at_place(const struct chart_axis *axis, const struct row *row, const struct place *place)
+static bool at_place(const struct chart_axis *axis, const struct row *row, const struct chart_place *place)
 {
     return chart_cell_any(axis, row) || strcmp(row->cell[axis->column], place->text) == 0;
 }
 
 /* ---- y ---- */
 
-static bool has_number(const struct row *row)
+bool chart_has_number(const struct row *row)
 {
     enum cnn_status status = row_status(row);
     return (status == CNN_OK || status == CNN_UNSTABLE) && row_number(row, ROW_SECONDS_PER_STEP) > 0;
 }
 
-/* The base at the same place, measured or not; NULL where it has no row. */
-static const struct row *find_base(const struct chart_run *run, const struct chart_figure *figure,
-                                   const struct place *place)
+const struct row *chart_row_at(const struct chart_run *run, const struct chart_figure *figure, int series,
+                               const struct chart_place *place)
 {
     for (int i = 0; i < figure->row_count; i++) {
         const struct row *row = row_of(run, figure, i);
-        if (run->series_of[figure->row[i]] == run->base && at_place(figure->axis, row, place))
+        if (run->series_of[figure->row[i]] == series && at_place(figure->axis, row, place))
             return row;
     }
     return NULL;
@@ -98,21 +91,25 @@ static void set_rates(struct chart_point *point, const struct row *row)
     point->y = batch / point->y;
 }
 
-/* base median / series median and the interval [base low / series high, base high / series low]. Only stable rows enter
- * a ratio. */
-static void set_ratios(struct chart_point *point, const struct row *row, const struct row *base)
+struct chart_ratio chart_ratio_of(const struct row *base, const struct row *row)
 {
-    struct chart_point over = { 0 };
-    set_times(point, row);
+    struct chart_point over = { 0 }, under = { 0 };
     set_times(&over, base);
-    double low = over.low / point->high;
-    point->high = over.high / point->low;
-    point->low = low;
-    point->y = over.y / point->y;
+    set_times(&under, row);
+    return (struct chart_ratio){ over.y / under.y, over.low / under.high, over.high / under.low };
+}
+
+/* Only stable rows enter a ratio. */
+static void set_ratio(struct chart_point *point, const struct row *row, const struct row *base)
+{
+    struct chart_ratio ratio = chart_ratio_of(base, row);
+    point->y = ratio.value;
+    point->low = ratio.low;
+    point->high = ratio.high;
 }
 
 static void add_point(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure, int i,
-                      const struct place *place)
+                      const struct chart_place *place)
 {
     const struct row *row = row_of(run, figure, i);
     struct chart_point *point = &plot->point[plot->point_count++];
@@ -125,27 +122,27 @@ static void add_point(struct chart_plot *plot, const struct chart_run *run, cons
                                    .flat = chart_cell_any(figure->axis, row) };
     snprintf(point->text, sizeof point->text, "%s", place->text);
     snprintf(point->status, sizeof point->status, "%s", row->cell[ROW_STATUS]);
-    if (!has_number(row))
+    if (!chart_has_number(row))
         return;
     if (!plot->ratio) {
         strcmp(plot->script, "time.gp") ? set_rates(point, row) : set_times(point, row);
         return;
     }
-    const struct row *base = find_base(run, figure, place);
+    const struct row *base = chart_row_at(run, figure, run->base, place);
     if (!base)
         snprintf(point->status, sizeof point->status, "no base");
-    else if (row_status(base) != CNN_OK || !has_number(base))
+    else if (row_status(base) != CNN_OK || !chart_has_number(base))
         snprintf(point->status, sizeof point->status, "base %s", base->cell[ROW_STATUS]);
     else if (row_status(row) == CNN_OK)
-        set_ratios(point, row, base);
+        set_ratio(point, row, base);
 }
 
 static int add_points(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
 {
-    struct place *places = malloc(((size_t)figure->row_count + 1) * sizeof *places);
+    struct chart_place *places = malloc(((size_t)figure->row_count + 1) * sizeof *places);
     if (!places)
         return CNN_OOM;
-    int count = find_places(run, figure, places);
+    int count = chart_places(run, figure, places);
     plot->point = calloc((size_t)figure->row_count * (size_t)count, sizeof *plot->point);
     for (int i = 0; plot->point && i < figure->row_count; i++) {
         if (plot->ratio && run->series_of[figure->row[i]] == run->base)
@@ -183,7 +180,7 @@ static void caption_base(struct chart_plot *plot, const struct chart_run *run, c
     double least = INFINITY, most = 0;
     for (int i = 0; i < figure->row_count; i++) {
         const struct row *row = row_of(run, figure, i);
-        if (run->series_of[figure->row[i]] != run->base || !has_number(row))
+        if (run->series_of[figure->row[i]] != run->base || !chart_has_number(row))
             continue;
         least = fmin(least, row_number(row, ROW_SECONDS_PER_STEP));
         most = fmax(most, row_number(row, ROW_SECONDS_PER_STEP));

@@ -2,12 +2,12 @@
 /* The way of a command line: options, studies, points; then the sweep, its table and its charts. Only here does the
  * program decide how it ends. */
 #include "experiments/driver/analysis.h"
-#include "experiments/driver/charts.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/choices.h"
 #include "experiments/driver/compare.h"
 #include "experiments/driver/filter.h"
 #include "experiments/driver/options.h"
+#include "experiments/driver/outputs.h"
 #include "experiments/driver/report.h"
 #include "experiments/driver/study.h"
 #include "experiments/driver/sweep.h"
@@ -202,13 +202,10 @@ static void analyse(struct run *run, const char *folder, FILE *text)
     exit_at_least(run, EXIT_POINTS_FAILED);
 }
 
-static void draw(struct run *run, const char *folder)
+/* Charts, verdicts and the like of a run that has rows. */
+static void make_outputs(struct run *run, const char *folder, FILE *text, bool wanted)
 {
-    struct cnn_error error = { CNN_OK, "" };
-    int status = charts_draw(folder, run->options.quiet ? NULL : stderr, &error);
-    if (status)
-        complain(error.text);
-    if (status && status != CNN_UNAVAILABLE)
+    if (!outputs_make(folder, text, run->options.quiet ? NULL : stderr, wanted))
         exit_at_least(run, EXIT_POINTS_FAILED);
 }
 
@@ -250,9 +247,7 @@ static int run_job(struct run *run, const struct job *job, bool first)
         run->row_files += run->rows[run->row_files] != NULL;
     }
     if (summary.folder[0] && summary.points > 0)
-        analyse(run, summary.folder, run->format == FORMAT_TABLE ? stdout : NULL);
-    if (summary.folder[0] && summary.points > 0)
-        draw(run, summary.folder);
+        make_outputs(run, summary.folder, run->format == FORMAT_TABLE ? stdout : NULL, false);
     int signal = summary.signal;
     sweep_summary_free(&summary);
     return signal;
@@ -290,15 +285,11 @@ static void dry_run_jobs(struct run *run)
 
 /* ---- ways in ---- */
 
+/* Asked for by name, so that missing charts are a failure. */
 static void plot_folders(struct run *run)
 {
-    for (int i = 0; i < run->options.arguments.count; i++) {
-        struct cnn_error error = { CNN_OK, "" };
-        if (charts_draw(run->options.arguments.list[i], run->options.quiet ? NULL : stderr, &error)) {
-            complain(error.text); /* asked for by name: what is missing is a failure here */
-            exit_at_least(run, EXIT_POINTS_FAILED);
-        }
-    }
+    for (int i = 0; i < run->options.arguments.count; i++)
+        make_outputs(run, run->options.arguments.list[i], NULL, true);
 }
 
 static void analyse_folders(struct run *run)

@@ -49,6 +49,7 @@ struct study_series {
     char label[POINT_TEXT];
     char backend[16];
     char algorithm[32];
+    int device;    /* index, of backends that have several */
     bool required; /* unavailable is a failure */
     bool left_out; /* no points: the user asked for other backends */
     struct study_values fixed[STUDY_AXIS_COUNT];
@@ -65,7 +66,8 @@ struct study_pair {
 /* "2 to 24 times faster" over pairs of series. A high end of 0 is open: "100.." means at least 100. */
 struct study_claim {
     char text[160];
-    double low, high;
+    double low, high; /* of the ratio; low 0: the claim is about growth alone */
+    bool growth;      /* the ratio grows with the network */
     struct study_pair pairs[STUDY_PAIRS_MAX];
     int pair_count;
 };

@@ -95,22 +95,27 @@ static int read_ratio(struct reader *reader, const config_setting_t *setting, vo
 static const struct key claim_keys[] = {
     KEY_OF("text", KEY_TEXT, struct study_claim, text),
     KEY_CALL("ratio", read_ratio),
+    KEY_OF("growth", KEY_BOOL, struct study_claim, growth),
     KEY_CALL("pairs", read_pairs),
 };
 
 static int read_claim(struct reader *reader, const config_setting_t *group, struct study_claim *claim)
 {
     static const char expected[] =
-        "expected { text = \"2 to 24 times faster\"; ratio = \"2..24\"; pairs = (\"naive/gpu\"); }";
+        "expected { text = \"2 to 24 times faster\"; ratio = \"2..24\"; pairs = (\"naive/gpu\"); }, with growth = true "
+        "beside or in place of ratio";
     if (!config_setting_is_group(group))
         return reader_fail(reader, group, "claims: %s", expected);
     int status = reader_check_keys(reader, group, "a claim", claim_keys, COUNT(claim_keys), 0);
     if (!status)
         status = reader_read_keys(reader, group, claim_keys, COUNT(claim_keys), claim);
-    for (int i = 0; i < COUNT(claim_keys) && !status; i++)
-        if (!config_setting_get_member(group, claim_keys[i].name))
-            status = reader_fail(reader, group, "%s is missing: %s", claim_keys[i].name, expected);
-    return status;
+    if (status)
+        return status;
+    const char *lacks = !claim->text[0]                       ? "text"
+                        : !(claim->low > 0) && !claim->growth ? "ratio"
+                        : claim->pair_count == 0              ? "pairs"
+                                                              : NULL;
+    return lacks ? reader_fail(reader, group, "%s is missing: %s", lacks, expected) : CNN_OK;
 }
 
 int study_claims_read(struct reader *reader, const config_setting_t *setting, void *object)

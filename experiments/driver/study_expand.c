@@ -162,6 +162,7 @@ static void fill_point(const struct study *study, const struct study_series *ser
     point->pin = study->pin;
     memcpy(point->choices, series->choices, sizeof point->choices);
     point->choice_count = series->choice_count;
+    point->device = series->device;
     point->required = series->required;
     fill_measure(study, point);
 }

@@ -99,6 +99,7 @@ static const struct key series_keys[] = {
     KEY_OF("label", KEY_TEXT, struct study_series, label),
     KEY_CALL("backend", read_backend),
     KEY_OF("algorithm", KEY_TEXT, struct study_series, algorithm),
+    KEY_RANGE("device", KEY_INT, struct study_series, device, 0, 63),
     KEY_OF("required", KEY_BOOL, struct study_series, required),
 };
 
@@ -129,6 +130,10 @@ static int check_series(const struct reader *reader, const config_setting_t *gro
     if (!series->backend[0])
         return reader_fail(reader, group, "series \"%s\" has no backend: expected one, as in backend = \"cpu\";",
                            series->id);
+    if (series->device > 0 && strcmp(series->backend, "cuda"))
+        return reader_fail(reader, config_setting_get_member(group, "device"),
+                           "device = %d: expected on a series of cuda alone, %s has one device", series->device,
+                           series->backend);
     int twin = study_series_find(reader->study, series->id);
     if (twin >= 0)
         return reader_fail(reader, group, "id = \"%s\" is taken by the series of line %d: choose another one",
