@@ -49,7 +49,7 @@ expect_err 'left out' 'what a machine lacks is left out aloud'
 latest=$(echo "$work"/results/*/tiny/latest)
 [ -f "$latest/rows.csv" ] || fail 'latest leads to rows.csv' "$(find "$work/results")"
 [ "$(sort "$latest/rows.csv")" = "$(printf '%s\n' "$out" | sort)" ] || fail 'rows.csv is what stdout got'
-for file in machine.json study.cfg samples.csv charts/time-train-width.svg charts/time-train-width.png \
+for file in machine.json study.cfg samples.csv claims.csv charts/time-train-width.svg charts/time-train-width.png \
     charts/throughput-train-width.png charts/speedup-train-width.svg charts/speedup-train-width.png; do
     [ -s "$latest/$file" ] || fail "$file is there" "$(ls "$latest" "$latest/charts")"
 done
