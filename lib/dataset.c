@@ -56,6 +56,9 @@ static int options_check(const char *name, enum cnn_split split, const struct cn
                              options->limit);
     if ((unsigned)options->fit >= CNN_FIT_COUNT)
         return cnn_error_set(error, CNN_INVALID, "%s: fit %d is none of auto, pad, scale", name, (int)options->fit);
+    if ((unsigned)options->pixels >= CNN_PIXELS_COUNT)
+        return cnn_error_set(error, CNN_INVALID, "%s: pixels %d is none of standard, unit, signed", name,
+                             (int)options->pixels);
     if (options->train && (split != CNN_SPLIT_TEST || strcmp(options->train->name, name)))
         return cnn_error_set(error, CNN_INVALID,
                              "%s: the mean of a training split of %s can be taken over by a test "
@@ -82,6 +85,10 @@ int cnn_dataset_open(struct cnn_dataset **out, const char *name, enum cnn_split 
         return cnn_error_set(error, CNN_OOM, "%s: no memory for its head", name);
     snprintf(data->name, sizeof data->name, "%s", name);
     status = kind->open(data, split, options, error);
+    if (options->pixels != CNN_PIXELS_STANDARD) {
+        data->mean = options->pixels == CNN_PIXELS_SIGNED ? 0.5f : 0;
+        data->deviation = options->pixels == CNN_PIXELS_SIGNED ? 0.5f : 1;
+    }
     if (!status && options->train && options->train->side != data->side)
         status = cnn_error_set(error, CNN_INVALID, "%s: test images of side %d, but training images of side %d", name,
                                data->side, options->train->side);

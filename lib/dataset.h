@@ -21,11 +21,20 @@ enum cnn_fit {
     CNN_FIT_COUNT
 };
 
+/* What a pixel becomes: value = (pixel / 255 - mean) / deviation, in training and test alike. */
+enum cnn_pixels {
+    CNN_PIXELS_STANDARD, /* mean and deviation are those of the training split: values of mean 0 and deviation 1 */
+    CNN_PIXELS_UNIT,     /* 0 and 1: values 0..1 */
+    CNN_PIXELS_SIGNED,   /* 0.5 and 0.5: values -1..1 */
+    CNN_PIXELS_COUNT
+};
+
 /* All zero is a fine default: the training or test split as it is. */
 struct cnn_dataset_options {
     const char *folder; /* of files, or the folder above "mnist"; NULL: environment variable CONVSCALE_DATA */
     int side;           /* of the images wanted; 0: as they are (digits: 28) */
     enum cnn_fit fit;
+    enum cnn_pixels pixels;
     uint64_t seed; /* digits */
     int limit;     /* at most this many images, the first ones; 0: all (digits: 10,000 to train, 2,000 to test) */
     /* For a test split: the training split, open at the same side, whose mean and deviation are taken over. NULL: they
@@ -40,8 +49,8 @@ struct cnn_dataset {
     int64_t count;
     uint8_t *pixels;
     int32_t *labels;
-    /* Of pixels / 255 over the whole training split after fitting, whatever `limit` says (digits: over its first
-     * 1,000), in both splits: value = (pixel / 255 - mean) / deviation. */
+    /* enum cnn_pixels. Standard ones are of pixels / 255 over the whole training split after fitting, whatever `limit`
+     * says (digits: over its first 1,000), in both splits. */
     float mean, deviation;
 };
 

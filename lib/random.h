@@ -19,7 +19,8 @@ enum cnn_stream {
     CNN_STREAM_DIGITS,  /* the digits generator */
     CNN_STREAM_ORDER,   /* order of points in a sweep */
     CNN_STREAM_VERIFY,  /* which images the gate repeats */
-    CNN_STREAM_TEST
+    CNN_STREAM_TEST,
+    CNN_STREAM_DISTORTION /* of training images; sub is the epoch */
 };
 
 /* Four 32-bit words: the raw generator, key = (seed), counter = (index low, index high, stream, sub). */

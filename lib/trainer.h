@@ -6,6 +6,7 @@
 
 #include "lib/backend.h"
 #include "lib/dataset.h"
+#include "lib/distort.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,9 +14,11 @@ extern "C" {
 
 struct cnn_trainer_options {
     int batch, epochs;
+    int slots; /* of the program: so many batches are loaded, then run without a pause; 0: 1 */
     struct cnn_rates rates;
     float rate_decay; /* the rate is multiplied by this after each epoch; 1: constant */
     uint64_t seed;
+    const struct cnn_distortion *distortion; /* of training images, anew in every epoch; NULL: none */
 };
 
 struct cnn_epoch {
@@ -26,14 +29,22 @@ struct cnn_epoch {
     uint64_t parameters_checksum;
 };
 
-/* Called at the start of an epoch's training (stage 0), at its end before testing (1) and after testing with the
- * figures (2). Return false to stop training there. */
-typedef bool (*cnn_epoch_callback)(void *context, int stage, const struct cnn_epoch *epoch);
+/* What begins now. */
+enum cnn_epoch_stage {
+    CNN_EPOCH_LOADS,  /* images become batches, distorted where asked, in the slots */
+    CNN_EPOCH_TRAINS, /* a step on each of them; then more are loaded, until the epoch has seen every image once */
+    CNN_EPOCH_TESTS,  /* loading of test images included */
+    CNN_EPOCH_DONE    /* with the epoch's figures */
+};
+
+/* Return false to stop training there. */
+typedef bool (*cnn_epoch_callback)(void *context, enum cnn_epoch_stage stage, const struct cnn_epoch *epoch);
 
 /* Order of the images of an epoch: a permutation of 0..count-1 from the seed and the epoch number alone. */
 void cnn_trainer_order(uint64_t seed, int epoch, int32_t *order, int64_t count);
 
-/* Trains an already compiled program (phases train and evaluate, batch = options.batch) whose parameters are written.
+/* Trains an already compiled program (phases train and evaluate, batch and slots as in the options) whose parameters
+ * are written.
  * The short last batch runs at its true size. A loss that is not finite ends training with CNN_ERROR and the epoch's
  * number. */
 int cnn_trainer_run(const struct cnn_backend *backend, struct cnn_program *program, const struct cnn_network *network,

@@ -5,15 +5,28 @@
 #include "experiments/driver/statistics.h"
 #include "lib/trainer.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct epochs {
     struct bench *bench;
     struct result *result;
     int capacity;
-    double mark, train_seconds;
+    enum cnn_epoch_stage stage; /* that runs since `mark` */
+    double mark, seconds[CNN_EPOCH_DONE + 1];
     struct cnn_error *error; /* of a sync */
 };
+
+#define SLOTS_BYTES ((double)(64 << 20))
+#define SLOTS_MAX 64 /* a GPU records a step for each */
+
+int accuracy_slots(const struct point *point)
+{
+    const struct cnn_network_spec *spec = &point->spec;
+    double batch = (double)point->batch * spec->channels * spec->image * spec->image * sizeof(float);
+    return batch > 0 ? (int)fmin(SLOTS_MAX, fmax(1, SLOTS_BYTES / batch)) : 1;
+}
 
 int accuracy_open(const struct bench *bench, struct cnn_dataset **train, struct cnn_dataset **test,
                   struct cnn_error *error)
@@ -23,6 +36,7 @@ int accuracy_open(const struct bench *bench, struct cnn_dataset **train, struct 
         .folder = *point->data_folder ? point->data_folder : NULL,
         .side = bench->network->input.rows,
         .fit = point->fit,
+        .pixels = point->pixels,
         .seed = point->spec.seed,
         .limit = point->train_limit,
     };
@@ -37,26 +51,36 @@ int accuracy_open(const struct bench *bench, struct cnn_dataset **train, struct 
     return status != CNN_OK ? status : batches_fit(*test, bench->network, error);
 }
 
-/* Stage 0 starts the clock of training, 1 stops it and starts that of testing, 2 brings the figures. */
-static bool on_epoch(void *context, int stage, const struct cnn_epoch *epoch)
+/* What lies between two epochs, the order of the next one's images, belongs to loading. Where every step copies, its
+ * loading is part of it. */
+static void add_epoch(struct epochs *epochs, const struct cnn_epoch *epoch)
+{
+    double *seconds = epochs->seconds, loading = seconds[CNN_EPOCH_LOADS] + seconds[CNN_EPOCH_DONE];
+    bool copies = epochs->bench->point->copies != CNN_COPIES_NONE;
+    epochs->result->epoch[epochs->result->epochs++] = (struct epoch_result){
+        .epoch = epoch->epoch,
+        .train_loss = epoch->train_loss,
+        .train_accuracy = epoch->train_accuracy,
+        .test_loss = epoch->test_loss,
+        .test_accuracy = epoch->test_accuracy,
+        .load_seconds = loading,
+        .train_seconds = seconds[CNN_EPOCH_TRAINS] + (copies ? loading : 0),
+        .test_seconds = seconds[CNN_EPOCH_TESTS],
+    };
+    memset(epochs->seconds, 0, sizeof epochs->seconds);
+}
+
+/* Each stage's clock stops where the next one begins, with the device waited for. */
+static bool on_stage(void *context, enum cnn_epoch_stage stage, const struct cnn_epoch *epoch)
 {
     struct epochs *epochs = context;
-    struct result *result = epochs->result;
     if (epochs->bench->backend->sync(epochs->bench->program, epochs->error))
         return false;
     double now = clock_seconds();
-    if (stage == 1)
-        epochs->train_seconds = now - epochs->mark;
-    if (stage == 2 && result->epochs < epochs->capacity)
-        result->epoch[result->epochs++] = (struct epoch_result){
-            .epoch = epoch->epoch,
-            .train_loss = epoch->train_loss,
-            .train_accuracy = epoch->train_accuracy,
-            .test_loss = epoch->test_loss,
-            .test_accuracy = epoch->test_accuracy,
-            .train_seconds = epochs->train_seconds,
-            .test_seconds = now - epochs->mark,
-        };
+    epochs->seconds[epochs->stage] += now - epochs->mark;
+    if (stage == CNN_EPOCH_DONE && epochs->result->epochs < epochs->capacity)
+        add_epoch(epochs, epoch);
+    epochs->stage = stage;
     epochs->mark = now;
     return true;
 }
@@ -86,21 +110,32 @@ int accuracy_run(struct bench *bench, const struct cnn_dataset *train, const str
 {
     const struct point *point = bench->point;
     struct cnn_error fault = { CNN_OK, "" };
-    struct epochs epochs = { .bench = bench, .result = result, .capacity = point->epochs, .error = &fault };
+    struct cnn_distortion distortion;
+    struct epochs epochs = {
+        .bench = bench, .result = result, .capacity = point->epochs, .stage = CNN_EPOCH_DONE, .error = &fault
+    };
+    if (cnn_distortion_parse(&distortion, point->distort, error))
+        return cnn_error_prefix(error, "distort");
     const struct cnn_trainer_options options = {
         .batch = point->batch,
         .epochs = point->epochs,
+        .slots = bench->options.slots,
         .rates = point->rates,
         .rate_decay = point->rate_decay,
         .seed = point->spec.seed,
+        .distortion = &distortion,
     };
+    result->pixel_mean = (double)train->mean;
+    result->pixel_deviation = (double)train->deviation;
     result->train_images = train->count;
     result->test_images = test->count;
     result->epoch = calloc((size_t)point->epochs, sizeof *result->epoch);
     if (!result->epoch)
         return cnn_error_set(error, CNN_OOM, "no memory for %d epochs", point->epochs);
-    if (bench->backend->write_parameters(bench->program, bench->parameters, error) ||
-        cnn_trainer_run(bench->backend, bench->program, bench->network, train, test, &options, on_epoch, &epochs,
+    if (bench->backend->write_parameters(bench->program, bench->parameters, error))
+        return error->status;
+    epochs.mark = clock_seconds();
+    if (cnn_trainer_run(bench->backend, bench->program, bench->network, train, test, &options, on_stage, &epochs,
                         error))
         return error->status;
     if (fault.status != CNN_OK) {

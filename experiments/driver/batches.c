@@ -47,6 +47,7 @@ static int fill_data(struct batches *batches, const struct cnn_network *network,
         .folder = *point->data_folder ? point->data_folder : NULL,
         .side = network->input.rows,
         .fit = point->fit,
+        .pixels = point->pixels,
         .seed = point->spec.seed,
         .limit = batches->count * batches->batch,
     };

@@ -103,6 +103,7 @@ static const struct {
     { "image", AXIS_IMAGE, "side of the square input, in pixels" },
     { "batch", AXIS_BATCH, "images of one step" },
     { "threads", AXIS_THREADS, "of omp; \"auto\": as many as affinity and quota allow" },
+    { "seed", AXIS_SEED, "of connections, initial weights, noise, digits, distortions and orders" },
     { "connections", AXIS_CONNECTIONS, "\"paper\", \"full\", \"fan-in N\", \"density P\"" },
 };
 
@@ -136,6 +137,7 @@ bool list_print(FILE *out, int columns)
     axes_print(out, columns);
     fputs("\nData sets and figures:\n", out);
     vocabulary_print(out, "data", WORDS_DATA, columns);
+    vocabulary_print(out, "pixels", WORDS_PIXELS, columns);
     vocabulary_print(out, "figures", WORDS_FIGURES, columns);
     return !ferror(out);
 }

@@ -51,10 +51,12 @@ void bench_options(struct bench *bench)
     for (int i = 0; i < point->choice_count; i++)
         bench->choices[i] =
             (struct cnn_choice){ point->choices[i].kind, point->choices[i].layer, point->choices[i].algorithm };
-    bool resident = point->copies == CNN_COPIES_NONE && point->phase != POINT_ACCURACY;
+    bool resident = point->copies == CNN_COPIES_NONE;
     bench->options = (struct cnn_program_options){
         .batch = point->batch,
-        .slots = resident ? BATCHES_COUNT : 1,
+        .slots = !resident                        ? 1
+                 : point->phase == POINT_ACCURACY ? accuracy_slots(point)
+                                                  : BATCHES_COUNT,
         .phases = phases_of(point->phase),
         .algorithm = point->algorithm,
         .choices = bench->choices,
@@ -230,7 +232,7 @@ static int measure_accuracy(struct bench *bench, struct result *result, struct c
     struct cnn_dataset *train = NULL, *test = NULL;
     double start = clock_seconds();
     int status = accuracy_open(bench, &train, &test, error);
-    result->setup_seconds += clock_seconds() - start;
+    result->data_seconds = clock_seconds() - start;
     if (status == CNN_OK)
         status = verify(bench, result, error);
     if (status == CNN_OK)

@@ -91,8 +91,12 @@ static void put_float(struct text *text, const char *name, float value)
 static void put_training(struct text *text, const struct point *point)
 {
     put(text, " fit=%d train_limit=%d", point->fit, point->train_limit);
+    if (point->pixels != CNN_PIXELS_STANDARD)
+        put(text, " pixels=%d", point->pixels);
     if (point->phase != POINT_ACCURACY)
         return;
+    if (*point->distort && strcmp(point->distort, "none"))
+        put(text, " distort=%s", point->distort);
     put(text, " test_limit=%d epochs=%d", point->test_limit, point->epochs);
     put_float(text, "rate_decay", point->rate_decay);
 }

@@ -9,6 +9,7 @@
 #include "lib/network.h"
 
 #define POINT_TEXT 96
+#define POINT_FOLDER 512
 #define POINT_CHOICES_MAX 16
 
 /* What a point measures. The first three are timed step by step; `accuracy` trains for epochs on a data set. */
@@ -50,7 +51,10 @@ struct point {
     /* accuracy */
     char data[32]; /* "digits", "mnist"; timed phases: "normal" is seeded N(0,1) */
     enum cnn_fit fit;
-    char data_folder[512];
+    enum cnn_pixels pixels;
+    char distort[POINT_TEXT]; /* of training images, as cnn_distortion_parse() reads it */
+    char data_folder[POINT_FOLDER];
+    double target;                       /* test accuracy, 0..1, that the time to is told; 0: none */
     int epochs, train_limit, test_limit; /* limits 0: all images */
     struct cnn_rates rates;
     float rate_decay;

@@ -242,6 +242,9 @@ static void walk_training(struct walk *walk, struct point *point)
     walk_text(walk, "data", point->data, sizeof point->data);
     walk_text(walk, "data_folder", point->data_folder, sizeof point->data_folder);
     WALK_ENUM(walk, "fit", point->fit, CNN_FIT_COUNT);
+    WALK_ENUM(walk, "pixels", point->pixels, CNN_PIXELS_COUNT);
+    walk_text(walk, "distort", point->distort, sizeof point->distort);
+    walk_double(walk, "target", &point->target);
     walk_int(walk, "epochs", &point->epochs);
     walk_int(walk, "train_limit", &point->train_limit);
     walk_int(walk, "test_limit", &point->test_limit);

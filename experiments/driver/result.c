@@ -43,6 +43,9 @@ void result_init(struct result *result)
         .peak_bytes = -1,
         .peak_device_bytes = -1,
         .verified_error = NAN,
+        .pixel_mean = NAN,
+        .pixel_deviation = NAN,
+        .data_seconds = NAN,
         .train_images = -1,
         .test_images = -1,
     };

@@ -11,7 +11,7 @@
 struct epoch_result {
     int epoch;
     double train_loss, train_accuracy, test_loss, test_accuracy;
-    double train_seconds, test_seconds; /* this epoch's */
+    double load_seconds, train_seconds, test_seconds; /* this epoch's; loading is within training where steps copy */
 };
 
 struct result {
@@ -45,7 +45,9 @@ struct result {
     char *choices;    /* algorithm "auto": what was chosen, as choices.h writes it; malloc'd, or NULL */
     char pinned[256]; /* processors that threads keep to, in the order of threads: "0,2,4"; or empty */
     /* accuracy: median, quartiles and the rest above are of the training seconds of an epoch */
-    int64_t train_images, test_images; /* of an epoch; -1 */
+    int64_t train_images, test_images;  /* of an epoch; -1 */
+    double pixel_mean, pixel_deviation; /* value = (pixel / 255 - mean) / deviation */
+    double data_seconds;                /* to read the data set */
     int epochs;
     struct epoch_result *epoch; /* malloc'd list of `epochs`, or NULL */
     double *sample;             /* malloc'd list of `samples`: seconds per step, in the order taken; or NULL */

@@ -70,17 +70,21 @@ static const struct field fields[] = {
     FIELD(FIELD_DOUBLE, clock_mhz_high),
     FIELD(FIELD_DOUBLE, power_watts),
     FIELD(FIELD_DOUBLE, energy_per_image),
+    FIELD(FIELD_DOUBLE, pixel_mean),
+    FIELD(FIELD_DOUBLE, pixel_deviation),
+    FIELD(FIELD_DOUBLE, data_seconds),
 };
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
-static const char *const epoch_names[] = { "train_loss",    "train_accuracy", "test_loss",
-                                           "test_accuracy", "train_seconds",  "test_seconds" };
+static const char *const epoch_names[] = { "train_loss",   "train_accuracy", "test_loss",   "test_accuracy",
+                                           "load_seconds", "train_seconds",  "test_seconds" };
 #define EPOCH_NUMBERS (sizeof epoch_names / sizeof *epoch_names)
 
 static double *epoch_number(struct epoch_result *epoch, size_t i)
 {
     double *places[EPOCH_NUMBERS] = { &epoch->train_loss,    &epoch->train_accuracy, &epoch->test_loss,
-                                      &epoch->test_accuracy, &epoch->train_seconds,  &epoch->test_seconds };
+                                      &epoch->test_accuracy, &epoch->load_seconds,   &epoch->train_seconds,
+                                      &epoch->test_seconds };
     return places[i];
 }
 

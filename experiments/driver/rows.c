@@ -31,7 +31,8 @@ struct rows_writer {
 
 const char rows_samples_header[] = "row,series,network,width,depth,image,batch,phase,sample,seconds_per_step\n";
 const char rows_epochs_header[] = "row,series,network,width,depth,image,batch,epoch,train_loss,train_accuracy,"
-                                  "test_loss,test_accuracy,train_seconds,test_seconds\n";
+                                  "test_loss,test_accuracy,train_seconds,test_seconds,load_seconds,"
+                                  "images_per_second\n";
 
 /* A folder of this second's name that nobody else has. */
 static int make_folder(struct rows_writer *writer, struct cnn_error *error)
@@ -193,8 +194,10 @@ static void print_epochs(FILE *out, const struct rows_writer *writer, const stru
 {
     for (int e = 0; result->epoch && e < result->epochs; e++) {
         const struct epoch_result *epoch = &result->epoch[e];
-        const double numbers[] = { epoch->train_loss,    epoch->train_accuracy, epoch->test_loss,
-                                   epoch->test_accuracy, epoch->train_seconds,  epoch->test_seconds };
+        double images = result->train_images > 0 ? (double)result->train_images : NAN;
+        const double numbers[] = { epoch->train_loss,    epoch->train_accuracy,        epoch->test_loss,
+                                   epoch->test_accuracy, epoch->train_seconds,         epoch->test_seconds,
+                                   epoch->load_seconds,  images / epoch->train_seconds };
         print_place(out, writer, point);
         fprintf(out, ",%d", epoch->epoch);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

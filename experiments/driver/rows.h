@@ -41,6 +41,11 @@ enum row_column {
     ROW_TEST_LOSS,
     ROW_TEST_ACCURACY,
     ROW_EPOCHS,
+    ROW_TARGET_ACCURACY,                /* of the test images; as the next three only where a study names one */
+    ROW_EPOCHS_TO_TARGET,               /* empty where no epoch reached it */
+    ROW_SECONDS_TO_TARGET,              /* of training */
+    ROW_SECONDS_TO_TARGET_WITH_LOADING, /* of training, reading the data set and making batches of it */
+    ROW_LOADING_SECONDS,                /* reading the data set, and making batches of it in all epochs */
     ROW_PARAMETERS,
     ROW_MACS_PER_IMAGE, /* forward, connected pairs */
     ROW_USEFUL_FLOP_PER_STEP,
@@ -62,6 +67,11 @@ enum row_column {
     ROW_LOSS,
     ROW_INPUT_GRADIENT,
     ROW_DATA,
+    ROW_FIT,
+    ROW_PIXELS,
+    ROW_PIXEL_MEAN,
+    ROW_PIXEL_DEVIATION,
+    ROW_DISTORT,
     ROW_TRAIN_IMAGES,
     ROW_TEST_IMAGES,
     ROW_RATE,

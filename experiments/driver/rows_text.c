@@ -2,6 +2,7 @@
 /* A row as text: what stands in each column. Quoted as RFC 4180 says; a number that is not there
  * is an empty cell. */
 #include "experiments/driver/rows.h"
+#include "experiments/driver/study_words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -105,6 +106,20 @@ static void put_network(struct cells *cells, const struct point *point, const st
     }
 }
 
+/* What is done to the images of a data set. */
+static void put_data(struct cells *cells, const struct point *point)
+{
+    struct words fits, pixels;
+    if (!strcmp(point->data, "normal"))
+        return;
+    words_fill(&fits, WORDS_FITS);
+    words_fill(&pixels, WORDS_PIXELS);
+    put(cells, ROW_FIT, "%s", fits.list[point->fit]);
+    put(cells, ROW_PIXELS, "%s", pixels.list[point->pixels]);
+    if (point->phase == POINT_ACCURACY)
+        put(cells, ROW_DISTORT, "%s", point->distort);
+}
+
 static void put_point(struct cells *cells, const struct point *point)
 {
     char key[2048];
@@ -121,6 +136,7 @@ static void put_point(struct cells *cells, const struct point *point)
     put_count(cells, ROW_THREADS_ASKED, point->threads);
     put_count(cells, ROW_DEVICE_INDEX, point->device);
     put(cells, ROW_DATA, "%s", point->data);
+    put_data(cells, point);
     put_setting(cells, ROW_RATE, point->rates.rate);
     put_setting(cells, ROW_MOMENTUM, point->rates.momentum);
     put_setting(cells, ROW_DECAY, point->rates.decay);
@@ -148,11 +164,38 @@ static void put_times(struct cells *cells, const struct point *point, const stru
     put(cells, ROW_BOUND, "%s", result->bound);
 }
 
-static void put_accuracy(struct cells *cells, const struct result *result)
+/* Where the first epoch that reached the target lies. */
+static void put_target(struct cells *cells, const struct point *point, const struct result *result)
 {
+    double seconds = 0, loading = result->data_seconds;
+    if (point->target <= 0)
+        return;
+    put_setting(cells, ROW_TARGET_ACCURACY, (float)point->target);
+    for (int e = 0; e < result->epochs; e++) {
+        const struct epoch_result *epoch = &result->epoch[e];
+        seconds += epoch->train_seconds;
+        loading += point->copies == CNN_COPIES_NONE ? epoch->load_seconds : 0; /* else within training */
+        if (!(epoch->test_accuracy >= point->target))
+            continue;
+        put_count(cells, ROW_EPOCHS_TO_TARGET, epoch->epoch);
+        put_number(cells, ROW_SECONDS_TO_TARGET, seconds);
+        put_number(cells, ROW_SECONDS_TO_TARGET_WITH_LOADING, seconds + loading);
+        return;
+    }
+}
+
+static void put_accuracy(struct cells *cells, const struct point *point, const struct result *result)
+{
+    double loading = result->data_seconds;
+    for (int e = 0; e < result->epochs; e++)
+        loading += result->epoch[e].load_seconds;
+    put_number(cells, ROW_LOADING_SECONDS, loading);
+    put_target(cells, point, result);
     put_number(cells, ROW_SECONDS_PER_EPOCH, result->median);
     if (result->train_images > 0)
         put_number(cells, ROW_IMAGES_PER_SECOND, (double)result->train_images / result->median);
+    put_number(cells, ROW_PIXEL_MEAN, result->pixel_mean);
+    put_number(cells, ROW_PIXEL_DEVIATION, result->pixel_deviation);
     put_count(cells, ROW_TRAIN_IMAGES, result->train_images);
     put_count(cells, ROW_TEST_IMAGES, result->test_images);
     put_count(cells, ROW_EPOCHS, result->epochs);
@@ -209,7 +252,7 @@ static void put_result(struct cells *cells, const struct point *point, const str
     put_costs(cells, result);
     bool measured = result->status == CNN_OK || result->status == CNN_UNSTABLE;
     if (measured && point->phase == POINT_ACCURACY)
-        put_accuracy(cells, result);
+        put_accuracy(cells, point, result);
     else if (measured)
         put_times(cells, point, result);
 }

@@ -3,6 +3,7 @@
 #include "experiments/driver/study.h"
 #include "experiments/driver/study_lint.h"
 #include "experiments/driver/study_reader.h"
+#include "lib/distort.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -37,6 +38,23 @@ static int data_read(struct reader *reader, const config_setting_t *setting, voi
     return CNN_OK;
 }
 
+static int distort_read(struct reader *reader, const config_setting_t *setting, void *object)
+{
+    struct study *study = object;
+    struct cnn_distortion distortion;
+    struct cnn_error why;
+    const char *text = reader_text(reader, setting, "a text such as \"rotate 10 elastic 34 sigma 4\"");
+    if (!text)
+        return CNN_INVALID;
+    if (strlen(text) >= sizeof study->distort)
+        return reader_fail(reader, setting, "distort is %zu bytes long, at most %zu", strlen(text),
+                           sizeof study->distort - 1);
+    if (cnn_distortion_parse(&distortion, text, &why))
+        return reader_fail(reader, setting, "distort = %s", why.text);
+    strcpy(study->distort, text);
+    return CNN_OK;
+}
+
 static int order_read(struct reader *reader, const config_setting_t *setting, void *object)
 {
     struct study *study = object;
@@ -59,7 +77,6 @@ static const struct key study_keys[] = {
     KEY_WORD_OF("loss", WORDS_LOSSES, struct study, loss),
     KEY_RANGE("classes", KEY_INT, struct study, classes, 1, 1e6),
     KEY_OF("input_gradient", KEY_BOOL, struct study, input_gradient),
-    KEY_OF("seed", KEY_SEED, struct study, seed),
     KEY_RANGE("min_time", KEY_DOUBLE, struct study, measure.min_time, 1e-6, 3600),
     KEY_RANGE("warmup", KEY_DOUBLE, struct study, measure.warmup, 0, 3600),
     KEY_RANGE("max_time", KEY_DOUBLE, struct study, measure.max_time, 1e-6, DAY),
@@ -68,7 +85,11 @@ static const struct key study_keys[] = {
     KEY_RANGE("min_samples", KEY_INT, struct study, measure.min_samples, 1, 1e6),
     KEY_RANGE("max_samples", KEY_INT, struct study, measure.max_samples, 1, 1e6),
     KEY_CALL("data", data_read),
+    KEY_OF("data_folder", KEY_TEXT, struct study, data_folder),
     KEY_WORD_OF("fit", WORDS_FITS, struct study, fit),
+    KEY_WORD_OF("pixels", WORDS_PIXELS, struct study, pixels),
+    KEY_CALL("distort", distort_read),
+    KEY_RANGE("target", KEY_DOUBLE, struct study, target, 0, 1),
     KEY_RANGE("epochs", KEY_INT, struct study, epochs, 1, 1e6),
     KEY_RANGE("train_limit", KEY_INT, struct study, train_limit, 0, INT_MAX),
     KEY_RANGE("test_limit", KEY_INT, struct study, test_limit, 0, INT_MAX),
@@ -98,6 +119,7 @@ static void defaults(struct study *study)
                      .timeout = -1,
                      .min_samples = 8,
                      .max_samples = 1000 },
+        .distort = "none",
         .epochs = 5,
         .rates = { .rate = 0.01f },
         .rate_decay = 1,
@@ -116,6 +138,8 @@ static int read_axes(struct reader *reader, const config_setting_t *root)
         study_values_free(&reader->study->axes[axis]);
         status = study_values_read(reader, axis, setting, &reader->study->axes[axis]);
     }
+    if (!status && reader->study->axes[AXIS_SEED].count > 0)
+        reader->study->seed = study_value_seed(reader->study->axes[AXIS_SEED].list);
     return status;
 }
 

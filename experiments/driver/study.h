@@ -27,6 +27,7 @@ enum study_axis {
     AXIS_IMAGE,
     AXIS_BATCH,
     AXIS_THREADS,
+    AXIS_SEED,
     STUDY_AXIS_COUNT
 };
 
@@ -108,11 +109,15 @@ struct study {
     bool peer;                         /* preset = "peer" */
     int output, loss, classes;         /* over what the network says; -1, -1, 0: not given */
     bool input_gradient;
-    uint64_t seed;
+    uint64_t seed; /* the first of the axis: of the order of points */
     struct study_measure measure;
     char data[32]; /* empty: "normal" for timed phases, "digits" for accuracy */
+    char data_folder[POINT_FOLDER];
     enum cnn_fit fit;
+    enum cnn_pixels pixels;
+    char distort[POINT_TEXT]; /* as cnn_distortion_parse() reads it */
     int epochs, train_limit, test_limit;
+    double target; /* test accuracy, 0..1; 0: none */
     struct cnn_rates rates;
     float rate_decay;
     bool pin;      /* omp: threads keep to processors of their own */

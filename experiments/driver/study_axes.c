@@ -3,6 +3,7 @@
 #include "experiments/driver/study_range.h"
 #include "experiments/driver/study_reader.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ const char *study_axis_name(enum study_axis axis)
         [AXIS_PRECISION] = "precision", [AXIS_ISA] = "isa",     [AXIS_COPIES] = "copies",
         [AXIS_LAUNCH] = "launch",       [AXIS_WIDTH] = "width", [AXIS_DEPTH] = "depth",
         [AXIS_IMAGE] = "image",         [AXIS_BATCH] = "batch", [AXIS_THREADS] = "threads",
+        [AXIS_SEED] = "seed",
     };
     return axis < STUDY_AXIS_COUNT ? names[axis] : "";
 }
@@ -69,13 +71,33 @@ static int add_size(struct study_values *out, int size, struct cnn_error *error)
     return study_values_add(out, size, word, error);
 }
 
-static int add_sizes(const char *text, struct study_values *out, struct cnn_error *error)
+static int add_sizes(const char *text, int low, struct study_values *out, struct cnn_error *error)
 {
     struct size_range range;
-    int status = size_range_parse(&range, text, 1, error);
+    int status = size_range_parse(&range, text, low, error);
     for (int i = 0; i < range.count && !status; i++)
         status = add_size(out, size_range_at(&range, i), error);
     return status;
+}
+
+/* Seeds have 64 bits: more than a size. Their digits are the value. */
+static int add_seeds(const char *text, struct study_values *out, struct cnn_error *error)
+{
+    if (strstr(text, ".."))
+        return add_sizes(text, 0, out, error);
+    errno = 0;
+    strtoull(text, NULL, 10);
+    if (!*text || strspn(text, "0123456789") != strlen(text) || errno)
+        return cnn_error_set(error, CNN_INVALID,
+                             "%.60s: expected a whole number from 0 to 18446744073709551615, above 2147483647 as text "
+                             "in quotes, or a range such as \"1..5\"",
+                             text);
+    return study_values_add(out, 0, text, error);
+}
+
+uint64_t study_value_seed(const struct study_value *value)
+{
+    return strtoull(value->word, NULL, 10);
 }
 
 static enum vocabulary vocabulary_of(enum study_axis axis)
@@ -113,8 +135,10 @@ int study_values_text(enum study_axis axis, const char *text, struct study_value
         return study_values_add(out, 0, text, error);
     if (axis == AXIS_THREADS && !strcmp(text, "auto"))
         return study_values_add(out, 0, "auto", error);
+    if (axis == AXIS_SEED)
+        return add_seeds(text, out, error);
     if (is_size(axis))
-        return add_sizes(text, out, error);
+        return add_sizes(text, 1, out, error);
     int place = words_find(vocabulary_of(axis), text, error);
     struct words words;
     words_fill(&words, vocabulary_of(axis));
@@ -150,6 +174,11 @@ static int read_element(struct reader *reader, enum study_axis axis, const confi
     const char *text = config_setting_get_string(setting);
     if (axis == AXIS_NETWORK)
         return read_network(reader, setting, out, &why);
+    if (axis == AXIS_SEED && !text &&
+        (config_setting_type(setting) == CONFIG_TYPE_INT || config_setting_type(setting) == CONFIG_TYPE_INT64)) {
+        snprintf(number, sizeof number, "%lld", config_setting_get_int64(setting));
+        text = number;
+    }
     if (is_size(axis) && (config_setting_type(setting) == CONFIG_TYPE_INT)) {
         if (config_setting_get_int(setting) < 1)
             return reader_fail(reader, setting, "%s = %d: expected sizes of at least 1", study_axis_name(axis),
@@ -160,8 +189,9 @@ static int read_element(struct reader *reader, enum study_axis axis, const confi
     if (!text) {
         reader_shown(setting, shown, sizeof shown);
         return reader_fail(reader, setting, "%s = %s: expected %s", study_axis_name(axis), shown,
-                           is_size(axis) ? "a whole number, a list [1, 2, 4], or a range such as \"32..104 step 8\""
-                                         : "a word in quotes, or a list of words");
+                           is_size(axis) || axis == AXIS_SEED
+                               ? "a whole number, a list [1, 2, 4], or a range such as \"32..104 step 8\""
+                               : "a word in quotes, or a list of words");
     }
     if (study_values_text(axis, text, out, &why))
         return reader_fail(reader, setting, "%s = %s", study_axis_name(axis), why.text);

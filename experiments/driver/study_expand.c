@@ -40,6 +40,9 @@ void study_axis_of_point(enum study_axis axis, const struct point *point, char o
     case AXIS_LAUNCH:
         word = cnn_launch_name(point->launch);
         break;
+    case AXIS_SEED:
+        snprintf(out, STUDY_WORD, "%" PRIu64, point->spec.seed);
+        return;
     case AXIS_THREADS:
         if (point->threads == 0) {
             word = "auto";
@@ -117,6 +120,8 @@ static void fill_network(const struct study *study, const struct choice_of_value
     spec->width = number_of(chosen, AXIS_WIDTH, 1);
     spec->depth = number_of(chosen, AXIS_DEPTH, 1);
     adjust_network(study, chosen->value[AXIS_CONNECTIONS], spec);
+    if (chosen->value[AXIS_SEED])
+        spec->seed = study_value_seed(chosen->value[AXIS_SEED]);
 }
 
 static void fill_measure(const struct study *study, struct point *point)
@@ -131,7 +136,11 @@ static void fill_measure(const struct study *study, struct point *point)
     point->interval = measure->interval;
     point->timeout = measure->timeout >= 0 ? measure->timeout : accuracy ? 0 : TIMEOUT_TIMED;
     snprintf(point->data, sizeof point->data, "%s", study->data[0] ? study->data : accuracy ? "digits" : "normal");
+    snprintf(point->data_folder, sizeof point->data_folder, "%s", study->data_folder);
     point->fit = study->fit;
+    point->pixels = study->pixels;
+    snprintf(point->distort, sizeof point->distort, "%s", study->distort);
+    point->target = study->target;
     point->epochs = study->epochs;
     point->train_limit = study->train_limit;
     point->test_limit = study->test_limit;

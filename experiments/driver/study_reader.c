@@ -134,23 +134,6 @@ static int read_bool(const struct reader *reader, const config_setting_t *settin
     return CNN_OK;
 }
 
-static int read_seed(const struct reader *reader, const config_setting_t *setting, uint64_t *out)
-{
-    static const char expected[] = "a whole number from 0 to 18446744073709551615, above 2147483647 as text in quotes";
-    const char *text = config_setting_type(setting) == CONFIG_TYPE_STRING ? config_setting_get_string(setting) : NULL;
-    if (text) {
-        errno = 0;
-        *out = strtoull(text, NULL, 10);
-        if (!*text || strspn(text, "0123456789") != strlen(text) || errno)
-            return unexpected(reader, setting, expected);
-        return CNN_OK;
-    }
-    if (!is_whole(setting) || config_setting_get_int64(setting) < 0)
-        return unexpected(reader, setting, expected);
-    *out = (uint64_t)config_setting_get_int64(setting);
-    return CNN_OK;
-}
-
 static int read_word(const struct reader *reader, const config_setting_t *setting, const struct key *key, int *out)
 {
     struct cnn_error why;
@@ -179,8 +162,6 @@ static int read_key(struct reader *reader, const config_setting_t *setting, cons
         return status;
     case KEY_BOOL:
         return read_bool(reader, setting, field);
-    case KEY_SEED:
-        return read_seed(reader, setting, field);
     case KEY_WORD:
         return read_word(reader, setting, key, field);
     case KEY_READ:

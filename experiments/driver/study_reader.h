@@ -22,7 +22,6 @@ enum key_kind {
     KEY_DOUBLE, /* double, low..high */
     KEY_FLOAT,  /* float, low..high */
     KEY_BOOL,
-    KEY_SEED, /* uint64_t: a whole number, or its digits as text */
     KEY_WORD, /* int (an enum): a word of `words` */
     KEY_READ  /* by the function */
 };
@@ -101,6 +100,7 @@ int study_values_read(struct reader *reader, enum study_axis axis, const config_
 int study_values_add(struct study_values *values, int number, const char *word, struct cnn_error *error);
 int study_values_copy(struct study_values *out, const struct study_values *values, struct cnn_error *error);
 void study_values_free(struct study_values *values);
+uint64_t study_value_seed(const struct study_value *value); /* of the axis seed: 64 bits */
 
 /* study_network.c. Places a network in study.networks. */
 int study_network_read(struct reader *reader, const config_setting_t *group, int *place);

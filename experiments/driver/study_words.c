@@ -33,6 +33,7 @@ void words_fill(struct words *words, enum vocabulary vocabulary)
 {
     static const char *const isas[] = { "best", "scalar", "avx2", "avx512", "neon", NULL };
     static const char *const fits[] = { "auto", "pad", "scale", NULL };
+    static const char *const pixels[] = { "standard", "unit", "signed", NULL };
     static const char *const presets[] = { "paper", "peer", NULL };
     static const char *const orders[] = { "listed", "random", NULL };
     static const char *const figures[] = { "time", "throughput", "speedup", "accuracy", "loss", NULL };
@@ -86,6 +87,9 @@ void words_fill(struct words *words, enum vocabulary vocabulary)
         break;
     case WORDS_FITS:
         add_all(words, fits);
+        break;
+    case WORDS_PIXELS:
+        add_all(words, pixels);
         break;
     case WORDS_PRESETS:
         add_all(words, presets);

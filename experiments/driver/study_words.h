@@ -26,6 +26,7 @@ enum vocabulary {
     WORDS_LOSSES,
     WORDS_DATA,
     WORDS_FITS,
+    WORDS_PIXELS,
     WORDS_PRESETS,
     WORDS_ORDERS,
     WORDS_FIGURES

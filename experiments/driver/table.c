@@ -89,7 +89,7 @@ static void common_words(const struct table *table, char *out, size_t size)
     for (int axis = 0; axis < STUDY_AXIS_COUNT && at < size; axis++) {
         char word[STUDY_WORD];
         study_axis_of_point(axis, first, word);
-        bool told = table->varies[axis] || axis == AXIS_PHASE || axis == AXIS_LAUNCH ||
+        bool told = table->varies[axis] || axis == AXIS_PHASE || axis == AXIS_LAUNCH || axis == AXIS_SEED ||
                     study_axis_is_any(table->study, first, axis) || (plain[axis] && !strcmp(plain[axis], word));
         if (!told)
             at += (size_t)snprintf(out + at, size - at, "%s%s%s%s", at ? ", " : "",

@@ -20,12 +20,12 @@ struct lesson {
     bool ran;
 };
 
-static bool remember(void *context, int stage, const struct cnn_epoch *epoch)
+static bool remember(void *context, enum cnn_epoch_stage stage, const struct cnn_epoch *epoch)
 {
     struct lesson *lesson = context;
-    if (stage == 2 && epoch->epoch == 1)
+    if (stage == CNN_EPOCH_DONE && epoch->epoch == 1)
         lesson->first = *epoch;
-    if (stage == 2)
+    if (stage == CNN_EPOCH_DONE)
         lesson->last = *epoch;
     return true;
 }

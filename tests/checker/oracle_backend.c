@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SLOTS 8
+#define MAX_SLOTS 64 /* as many as training takes */
 #define CLASSES_MAX 256
 
 struct cnn_device {

@@ -27,11 +27,11 @@ struct accuracy_state {
 };
 
 /* Tells each epoch, and keeps the last. */
-static inline bool accuracy_told(void *context, int stage, const struct cnn_epoch *epoch)
+static inline bool accuracy_told(void *context, enum cnn_epoch_stage stage, const struct cnn_epoch *epoch)
 {
     struct accuracy_state *state = context;
     struct timespec now;
-    if (stage != 2)
+    if (stage != CNN_EPOCH_DONE)
         return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
     print_message("%s, epoch %d: train loss %.4f, %.2f %%; test loss %.4f, %.2f %%; %.1f s\n", state->title,

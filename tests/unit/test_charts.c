@@ -338,7 +338,7 @@ static void training_runs_show_error_over_epochs_and_seconds(void **state)
     (void)state;
     struct run run;
     struct result result;
-    struct epoch_result epoch[2] = { { 1, 0.5, 0.9, 0.3, 0.95, 10, 1 }, { 2, 0.2, 0.97, 0.2, 0.985, 12, 1 } };
+    struct epoch_result epoch[2] = { { 1, 0.5, 0.9, 0.3, 0.95, 2, 10, 1 }, { 2, 0.2, 0.97, 0.2, 0.985, 2, 12, 1 } };
     struct point point = make_point("tuned", 1, 1, 16);
     run_start(&run);
     point.phase = POINT_ACCURACY;

@@ -319,8 +319,10 @@ static void epochs_are_told_one_by_one(void **state)
         assert_true(isfinite(result.epoch[e].train_loss) && result.epoch[e].train_loss > 0);
         assert_true(result.epoch[e].test_accuracy >= 0 && result.epoch[e].test_accuracy <= 1);
         assert_true(result.epoch[e].train_seconds > 0 && result.epoch[e].test_seconds > 0);
+        assert_true(result.epoch[e].load_seconds > 0);
         sum += result.epoch[e].train_seconds;
     }
+    assert_true(result.data_seconds > 0 && result.pixel_mean > 0 && result.pixel_deviation > 0);
     assert_true(result.epoch[1].train_loss < result.epoch[0].train_loss);
     assert_true(fabs(result.median - sum / 2) < 1e-9);
     assert_true(isnan(result.low)); /* two epochs have no interval */

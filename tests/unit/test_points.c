@@ -45,6 +45,9 @@ static struct point full_point(void)
     strcpy(point.data, "mnist");
     strcpy(point.data_folder, "/some where/\xc3\xbc");
     point.fit = CNN_FIT_SCALE;
+    point.pixels = CNN_PIXELS_SIGNED;
+    strcpy(point.distort, "rotate 10");
+    point.target = 0.99;
     point.epochs = 13;
     point.train_limit = 1001;
     point.test_limit = 102;
@@ -93,12 +96,13 @@ static void json_forgets_no_field(void **state)
     free(json);
     COPY(phase), COPY(batch), COPY(copies), COPY(launch), COPY(precision), COPY(threads), COPY(device);
     COPY(choice_count), COPY(required), COPY(min_time), COPY(warmup), COPY(max_time), COPY(min_samples);
-    COPY(max_samples), COPY(interval), COPY(timeout), COPY(fit), COPY(epochs), COPY(train_limit), COPY(test_limit);
+    COPY(max_samples), COPY(interval), COPY(timeout), COPY(fit), COPY(pixels), COPY(target), COPY(epochs),
+        COPY(train_limit), COPY(test_limit);
     COPY(rates), COPY(rate_decay), COPY(choices[0]), COPY(choices[1]);
     memcpy(&point.spec, &full.spec, sizeof full.spec);
     strcpy(point.series, full.series), strcpy(point.label, full.label), strcpy(point.backend, full.backend);
     strcpy(point.algorithm, full.algorithm), strcpy(point.isa, full.isa), strcpy(point.data, full.data);
-    strcpy(point.data_folder, full.data_folder);
+    strcpy(point.data_folder, full.data_folder), strcpy(point.distort, full.distort);
     assert_memory_equal(&back.spec, &point.spec, offsetof(struct cnn_network_spec, layers));
     assert_memory_equal(back.spec.layers, point.spec.layers, sizeof point.spec.layers);
     assert_memory_equal((char *)&back + sizeof back.spec, (char *)&point + sizeof point.spec,

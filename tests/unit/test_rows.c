@@ -72,7 +72,7 @@ static void samples_and_epochs_have_files_of_their_own(void **state)
     struct rows_writer *writer = open_run(*state);
     struct point point = a_point();
     struct result result = a_result();
-    struct epoch_result epoch = { 1, 0.5, 0.8, NAN, 0.9, 12.5, 1.5 };
+    struct epoch_result epoch = { 1, 0.5, 0.8, NAN, 0.9, 2.5, 12.5, 1.5 };
     char path[FILES_PATH * 2];
     append(writer, &point, &result);
     point.phase = POINT_ACCURACY;
@@ -81,6 +81,7 @@ static void samples_and_epochs_have_files_of_their_own(void **state)
     result.status = CNN_OK;
     result.epochs = 1;
     result.epoch = &epoch;
+    result.train_images = 1000;
     result.median = 12.5;
     append(writer, &point, &result);
     snprintf(path, sizeof path, "%s/samples.csv", rows_folder(writer));
@@ -88,7 +89,7 @@ static void samples_and_epochs_have_files_of_their_own(void **state)
     assert_non_null(strstr(samples, "\n1,omp,lenet5,4,1,32,128,train,3,0.00122\n"));
     snprintf(path, sizeof path, "%s/epochs.csv", rows_folder(writer));
     char *epochs = slurp(path);
-    assert_non_null(strstr(epochs, "\n2,omp,lenet5,4,1,32,128,1,0.5,0.8,,0.9,12.5,1.5\n"));
+    assert_non_null(strstr(epochs, "\n2,omp,lenet5,4,1,32,128,1,0.5,0.8,,0.9,12.5,1.5,2.5,80\n"));
     snprintf(path, sizeof path, "%s/rows.csv", rows_folder(writer));
     struct rows rows;
     struct cnn_error error;
@@ -102,6 +103,41 @@ static void samples_and_epochs_have_files_of_their_own(void **state)
     free(samples);
     free(epochs);
     rows_close(writer, NULL);
+}
+
+/* Of four epochs the third is the first to reach the target; loading counts up to there, and once. */
+static void time_to_target(void **state)
+{
+    (void)state;
+    struct point point = a_point();
+    struct result result;
+    struct epoch_result epochs[4] = { { 1, 1, 0, 1, 0.95, 0.5, 10, 1 },
+                                      { 2, 1, 0, 1, 0.97, 0.5, 11, 1 },
+                                      { 3, 1, 0, 1, 0.985, 0.5, 12, 1 },
+                                      { 4, 1, 0, 1, 0.98, 0.5, 13, 1 } };
+    result_init(&result);
+    result.status = CNN_OK;
+    result.epochs = 4;
+    result.epoch = epochs;
+    result.data_seconds = 2;
+    point.phase = POINT_ACCURACY;
+    point.target = 0.98;
+    const struct {
+        enum cnn_copies copies;
+        double target;
+        const char *cells; /* of the five columns */
+    } cases[] = { { CNN_COPIES_NONE, 0.98, ",4,0.98,3,33,36.5,4," },
+                  { CNN_COPIES_ANSWER, 0.98, ",4,0.98,3,33,35,4," }, /* loading is within training */
+                  { CNN_COPIES_NONE, 0.99, ",4,0.99,,,,4," },
+                  { CNN_COPIES_NONE, 0, ",4,,,,,4," } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        point.copies = cases[i].copies;
+        point.target = cases[i].target;
+        char *text = rows_row_text(&context, &point, NULL, &result);
+        if (!text || !strstr(text, cases[i].cells))
+            fail_msg("case %zu: no %s in %s", i, cases[i].cells, text);
+        free(text);
+    }
 }
 
 /* A point that failed has no numbers, not even 0, and no word that looks like one. */
@@ -304,6 +340,7 @@ int main(void)
         cmocka_unit_test(every_name_is_given_once),
         cmocka_unit_test(a_row_comes_back),
         cmocka_unit_test(samples_and_epochs_have_files_of_their_own),
+        cmocka_unit_test(time_to_target),
         cmocka_unit_test(no_number_is_an_empty_cell),
         cmocka_unit_test(nothing_is_overwritten),
         cmocka_unit_test(a_torn_line_is_left_out_and_said),

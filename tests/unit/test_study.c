@@ -227,6 +227,34 @@ static void series_fix_axes_and_choose_algorithms(void **state)
     release(&it);
 }
 
+static void seeds_are_an_axis(void **state)
+{
+    (void)state;
+    struct expanded it =
+        expand("network = \"lenet5\"; seed = (\"3..4\", 9, \"18446744073709551615\"); batch = [1, 2];\n" ONE);
+    const uint64_t seeds[] = { 3, 4, 9, UINT64_MAX };
+    assert_int_equal(it.count, 8);
+    assert_true(it.study.seed == 3);
+    for (int i = 0; i < 8; i++)
+        assert_true(it.points[i].spec.seed == seeds[i % 4]);
+    release(&it);
+}
+
+static void training_keys_reach_the_point(void **state)
+{
+    (void)state;
+    struct expanded it = expand("network = \"lenet5\"; phase = \"accuracy\"; data_folder = \"/some/where\"; pixels = "
+                                "\"unit\"; distort = \"rotate 10 elastic 34 sigma 4\"; target = 0.99;\n" ONE);
+    assert_string_equal(it.points[0].data_folder, "/some/where");
+    assert_int_equal(it.points[0].pixels, CNN_PIXELS_UNIT);
+    assert_string_equal(it.points[0].distort, "rotate 10 elastic 34 sigma 4");
+    assert_true(it.points[0].target == 0.99);
+    release(&it);
+    it = expand("network = \"lenet5\";\n" ONE);
+    assert_string_equal(it.points[0].distort, "none");
+    release(&it);
+}
+
 static void whole_network_keys_reach_the_network(void **state)
 {
     (void)state;
@@ -317,6 +345,8 @@ int main(void)
         cmocka_unit_test(exclusions_need_all_their_keys),
         cmocka_unit_test(axes_that_make_no_difference_do_not_multiply),
         cmocka_unit_test(series_fix_axes_and_choose_algorithms),
+        cmocka_unit_test(seeds_are_an_axis),
+        cmocka_unit_test(training_keys_reach_the_point),
         cmocka_unit_test(whole_network_keys_reach_the_network),
         cmocka_unit_test(a_network_written_out_is_the_built_in_one),
         cmocka_unit_test(points_that_cannot_exist_are_points),

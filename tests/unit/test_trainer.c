@@ -40,11 +40,13 @@ static int recording_load(struct cnn_program *program, int slot, const float *im
     return check_oracle_backend.load(program, slot, images, labels, count, error);
 }
 
-static struct world *world_of(void)
+static struct world *world_with(int slots)
 {
     struct world *world = calloc(1, sizeof *world);
     struct cnn_device_options device = { 0 };
-    struct cnn_program_options options = { .batch = BATCH, .slots = 1, .phases = CNN_PHASE_ALL, .algorithm = "oracle" };
+    struct cnn_program_options options = {
+        .batch = BATCH, .slots = slots, .phases = CNN_PHASE_ALL, .algorithm = "oracle"
+    };
     struct cnn_network_spec spec = small_spec(1, SIDE, 2, CNN_SOFTMAX);
     assert_non_null(world);
     world->set = (struct cnn_dataset){ .name = "numbers", .channels = 1, .side = SIDE, .classes = 2, .count = IMAGES };
@@ -70,6 +72,11 @@ static struct world *world_of(void)
     free(parameters);
     loaded_count = size_count = 0;
     return world;
+}
+
+static struct world *world_of(void)
+{
+    return world_with(1);
 }
 
 static void world_end(struct world *world)
@@ -113,14 +120,15 @@ static void test_order_is_a_permutation_of_seed_and_epoch(void **state)
 }
 
 struct story {
-    int stages[64], count, stop_stage, stop_epoch;
+    int stages[512], count, stop_epoch;
+    enum cnn_epoch_stage stop_stage;
     struct cnn_epoch last;
 };
 
-static bool listen(void *context, int stage, const struct cnn_epoch *epoch)
+static bool listen(void *context, enum cnn_epoch_stage stage, const struct cnn_epoch *epoch)
 {
     struct story *story = context;
-    story->stages[story->count++] = 10 * epoch->epoch + stage;
+    story->stages[story->count++] = 10 * epoch->epoch + (int)stage;
     story->last = *epoch;
     return !(stage == story->stop_stage && epoch->epoch == story->stop_epoch);
 }
@@ -151,9 +159,12 @@ static void test_every_image_once_and_the_last_batch_short(void **state)
     }
     for (int i = 0; i < size_count; i++)
         assert_int_equal(sizes[i], i % 5 == 4 ? IMAGES % BATCH : BATCH);
-    const int stages[6] = { 10, 11, 12, 20, 21, 22 };
-    assert_int_equal(story.count, 6);
-    assert_memory_equal(story.stages, stages, sizeof stages);
+    const int tail[2] = { CNN_EPOCH_TESTS, CNN_EPOCH_DONE };
+    assert_int_equal(story.count, 2 * (2 * 5 + 2)); /* five times a batch is loaded and a step run, in each epoch */
+    for (int i = 0; i < story.count; i++) {
+        int at = i % 12, stage = at >= 10 ? tail[at - 10] : at % 2 ? CNN_EPOCH_TRAINS : CNN_EPOCH_LOADS;
+        assert_int_equal(story.stages[i], 10 * (i / 12 + 1) + stage);
+    }
     assert_int_equal(story.last.epoch, 2);
     world_end(world);
 }
@@ -178,10 +189,63 @@ static void test_training_learns_and_tells_the_checksum(void **state)
     world_end(world);
 }
 
+static uint64_t trained_with(int slots, int epochs, const struct cnn_distortion *distortion, struct story *story)
+{
+    struct world *world = world_with(slots);
+    struct cnn_trainer_options options = training(epochs);
+    struct cnn_error error;
+    options.slots = slots;
+    options.distortion = distortion;
+    *story = (struct story){ .stop_epoch = -1 };
+    assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, &world->set,
+                                     &options, listen, story, &error),
+                     CNN_OK);
+    world_end(world);
+    return story->last.parameters_checksum;
+}
+
+/* 23 images are 5 batches: 3 slots are filled twice, the second time with 2 batches; 64 hold all. */
+static void test_slots_change_when_images_load_and_nothing_else(void **state)
+{
+    (void)state;
+    struct story one, three, all;
+    uint64_t checksum = trained_with(1, 2, NULL, &one);
+    assert_true(trained_with(3, 2, NULL, &three) == checksum);
+    assert_true(trained_with(64, 2, NULL, &all) == checksum);
+    assert_int_equal(three.count, 2 * (2 * 2 + 2));
+    assert_int_equal(all.count, 2 * (2 + 2));
+    assert_true(three.last.train_loss == one.last.train_loss && three.last.test_loss == one.last.test_loss);
+}
+
+/* A shift moves the first pixel, the image's number, away from most training images; each epoch another way; what is
+ * tested stays as it is. */
+static void test_only_training_images_are_distorted_each_epoch_anew(void **state)
+{
+    (void)state;
+    const struct cnn_distortion distortion = { .shift = 2 }, none = { .shift = 0 };
+    struct story story;
+    int32_t order[IMAGES];
+    uint64_t checksum = trained_with(1, 2, &distortion, &story);
+    int first[2 * IMAGES], changed = 0;
+    for (int i = 0; i < IMAGES; i++) {
+        cnn_trainer_order(3, 1, order, IMAGES);
+        changed += loaded[i] != order[i];
+        first[order[i]] = loaded[i];
+        cnn_trainer_order(3, 2, order, IMAGES);
+        first[IMAGES + order[i]] = loaded[2 * IMAGES + i];
+        assert_int_equal(loaded[IMAGES + i], i);
+    }
+    assert_true(changed > IMAGES / 2);
+    assert_memory_not_equal(first, first + IMAGES, IMAGES * sizeof *first);
+    assert_true(trained_with(3, 2, &distortion, &story) == checksum);
+    assert_true(trained_with(1, 2, &none, &story) == trained_with(1, 2, NULL, &story));
+    assert_true(trained_with(1, 2, NULL, &story) != checksum);
+}
+
 static void test_a_callback_stops_training(void **state)
 {
     (void)state;
-    for (int stage = 0; stage < 3; stage++) {
+    for (enum cnn_epoch_stage stage = CNN_EPOCH_LOADS; stage <= CNN_EPOCH_DONE; stage++) {
         struct world *world = world_of();
         struct cnn_trainer_options options = training(3);
         struct story story = { .stop_epoch = 2, .stop_stage = stage };
@@ -189,7 +253,7 @@ static void test_a_callback_stops_training(void **state)
         assert_int_equal(cnn_trainer_run(&world->backend, world->program, world->network, &world->set, &world->set,
                                          &options, listen, &story, &error),
                          CNN_OK);
-        assert_int_equal(story.stages[story.count - 1], 20 + stage);
+        assert_int_equal(story.stages[story.count - 1], 20 + (int)stage);
         world_end(world);
     }
 }
@@ -255,6 +319,8 @@ int main(void)
         cmocka_unit_test(test_order_is_a_permutation_of_seed_and_epoch),
         cmocka_unit_test(test_every_image_once_and_the_last_batch_short),
         cmocka_unit_test(test_training_learns_and_tells_the_checksum),
+        cmocka_unit_test(test_slots_change_when_images_load_and_nothing_else),
+        cmocka_unit_test(test_only_training_images_are_distorted_each_epoch_anew),
         cmocka_unit_test(test_a_callback_stops_training),
         cmocka_unit_test(test_the_rate_decays),
         cmocka_unit_test(test_what_cannot_be_is_refused),
