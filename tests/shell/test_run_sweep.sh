@@ -23,6 +23,7 @@ fail() {
 }
 
 stand_in() { # name, then its script on stdin
+    rm -f "$tools/$1" # it may be a link to the real tool, which writing would follow
     { printf '#!/bin/sh\necho "%s $*" >>"%s"\n' "$1" "$calls"; cat; } >"$tools/$1"
     chmod +x "$tools/$1"
 }
