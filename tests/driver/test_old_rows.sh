@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Rows that another version wrote, as the program meets them: the committed reference runs are of an older schema and draw
+# well, rows of a later schema are refused with a sentence, a torn last line is left out aloud.
+#
+# Usage: test_old_rows.sh FOLDER_OF_THE_PROJECT PROGRAM
+set -u
+project=${1:?the folder of the project} program=${2:?the program}
+unset CONVSCALE_DATA CONVSCALE_MACHINE
+work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+failures=0
+
+fail() {
+    printf 'FAILED: %s\n' "$1"
+    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
+    failures=$((failures + 1))
+}
+
+# draw FOLDER: its charts' numbers; pictures need gnuplot, which is hidden.
+draw() { PATH=/nonexistent "$program" --plot "$1" >/dev/null 2>"$work/err"; }
+
+tried=0
+for run in "$project"/results/reference/*/*/; do
+    rm -rf "$work/run"
+    mkdir "$work/run"
+    cp "$run"rows.csv "$run"epochs.csv "$run"samples.csv "$run"study.cfg "$work/run/"
+    draw "$work/run"
+    for chart in "$work/run"/charts/*.csv; do
+        grep -q ',ok' "$chart" || fail "$run: $chart has no point" "$(cat "$work/err")"
+        tried=$((tried + 1))
+    done
+done
+[ "$tried" -ge 3 ] || fail "only $tried charts of older runs were drawn"
+
+# The last run again, as a later program might have written it: one more column, a higher schema.
+sed -e '1s/$/,flavour/' -e '2,$s/,[0-9]*$/,99,sweet/' "$work/run/rows.csv" >"$work/later.csv"
+cp "$work/run/rows.csv" "$work/rows.csv"
+mv "$work/later.csv" "$work/run/rows.csv"
+draw "$work/run"
+[ $? -eq 1 ] || fail 'rows of a later version: exit 1'
+grep -q 'schema 99 with the column "flavour"' "$work/err" || fail 'rows of a later version: said' "$(cat "$work/err")"
+
+head -c -40 "$work/rows.csv" >"$work/run/rows.csv"
+draw "$work/run"
+grep -q 'rows.csv: its last line was cut short and is left out' "$work/err" || fail 'a torn line: said' "$(cat "$work/err")"
+
+[ "$failures" -eq 0 ] || exit 1
+echo 'rows of other versions are read or refused as they should be'
