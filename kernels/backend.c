@@ -27,4 +27,5 @@ const struct cnn_backend cnn_cuda_backend = {
     .sync = cuda_sync,
     .inspect = cuda_inspect,
     .profile = cuda_profile,
+    .counters = cuda_counters,
 };

@@ -77,6 +77,9 @@ int cuda_device_open(struct cnn_device **out, const struct cnn_device_options *o
         return cnn_error_set(error, CNN_OOM, "backend cuda: no memory for its head");
     device->index = index;
     device->multiprocessors = properties.multiProcessorCount;
+    size_t all;
+    if (cudaMemGetInfo(&device->free_bytes, &all))
+        device->free_bytes = 0;
     *out = device;
     return CNN_OK;
 }

@@ -13,6 +13,7 @@ struct cuda_blas;
 struct cnn_device {
     int index;
     int multiprocessors;
+    size_t free_bytes;      /* when it was opened, this process's context taken off already */
     struct cuda_blas *blas; /* opened with the first program that needs it */
 };
 

@@ -120,6 +120,10 @@ static int take_streams(struct cnn_program *p, struct cnn_error *error)
     cudaEvent_t *events[4] = { &p->fork, &p->join, &p->copied[0], &p->copied[1] };
     for (int i = 0; !code && i < 4; i++)
         code = cudaEventCreateWithFlags(events[i], cudaEventDisableTiming);
+    if (!code)
+        code = cudaEventCreate(&p->begun);
+    if (!code)
+        code = cudaEventCreate(&p->ended);
     return cuda_check(code, error, "streams and events");
 }
 
@@ -168,8 +172,8 @@ void cuda_release(struct cnn_program *p)
     if (p->stream)
         cudaStreamSynchronize(p->stream);
     cuda_forget(p);
-    cudaEvent_t events[4] = { p->fork, p->join, p->copied[0], p->copied[1] };
-    for (int i = 0; i < 4; i++)
+    cudaEvent_t events[6] = { p->fork, p->join, p->copied[0], p->copied[1], p->begun, p->ended };
+    for (int i = 0; i < 6; i++)
         if (events[i])
             cudaEventDestroy(events[i]);
     cudaStream_t streams[3] = { p->stream, p->side, p->copying };

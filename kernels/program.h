@@ -31,6 +31,8 @@ struct cnn_program {
     struct cuda_memory memory;
     cudaStream_t stream, side, copying; /* side: weight gradients beside the data's, while recording */
     cudaEvent_t fork, join, copied[2];
+    cudaEvent_t begun, ended; /* around the last resident steps */
+    bool timed;               /* they were recorded */
     bool needs_blas;
 
     struct cuda_layer *layers; /* [layers] */
@@ -117,5 +119,6 @@ int cuda_inspect(struct cnn_program *program, enum cnn_inspection what, int laye
                  struct cnn_error *error);
 int cuda_profile(struct cnn_program *program, enum cnn_phase phase, double (*clock)(void),
                  struct cnn_profile_entry *out, int capacity, int *count, struct cnn_error *error);
+int cuda_counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error);
 
 #endif

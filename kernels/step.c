@@ -3,6 +3,7 @@
 #include "kernels/fault.h"
 #include "kernels/program.h"
 
+#include <math.h>
 #include <string.h>
 
 static int check_labels(const struct cnn_program *p, const int32_t *labels, int count, struct cnn_error *error)
@@ -83,7 +84,7 @@ static int run_resident(struct cnn_program *p, unsigned phase, int steps, int sl
                           : phase == CNN_PHASE_CLASSIFY ? CUDA_CLASSIFY
                                                         : CUDA_EVALUATE;
     bool rotation = rotates(p, part, slots);
-    cudaError_t code = cudaSuccess;
+    cudaError_t code = cudaEventRecord(p->begun, p->stream);
     for (int i = 0; !code && i < steps;) {
         if (rotation && i + slots <= steps) {
             code = cudaGraphLaunch(p->rotations[part], p->stream);
@@ -93,6 +94,9 @@ static int run_resident(struct cnn_program *p, unsigned phase, int steps, int sl
             i++;
         }
     }
+    if (!code)
+        code = cudaEventRecord(p->ended, p->stream);
+    p->timed = !code;
     return cuda_check(code, error, "launching a step");
 }
 
@@ -184,4 +188,22 @@ int cuda_sync(struct cnn_program *p, struct cnn_error *error)
         cuda_check(cudaGetLastError(), error, "a step"))
         return error ? (int)error->status : CNN_ERROR;
     return cuda_memory_check(&p->memory, p->stream, error);
+}
+
+int cuda_counters(struct cnn_program *p, struct cnn_counters *out, struct cnn_error *error)
+{
+    float milliseconds = 0;
+    size_t left = 0, all = 0;
+    *out = (struct cnn_counters){ .event_seconds = NAN, .device_bytes = -1 };
+    if (cuda_sync(p, error))
+        return error ? (int)error->status : CNN_ERROR;
+    if (p->timed && cuda_check(cudaEventElapsedTime(&milliseconds, p->begun, p->ended), error, "reading the clock"))
+        return error ? (int)error->status : CNN_ERROR;
+    if (p->timed)
+        out->event_seconds = 1e-3 * (double)milliseconds;
+    if (cuda_check(cudaMemGetInfo(&left, &all), error, "reading the free memory"))
+        return error ? (int)error->status : CNN_ERROR;
+    if (p->device->free_bytes > left)
+        out->device_bytes = (int64_t)(p->device->free_bytes - left);
+    return CNN_OK;
 }

@@ -101,6 +101,15 @@ struct cnn_profile_entry {
     double seconds; /* with what it needs before and after: transposed copies, sums, packing for the next step */
 };
 
+/* What the device itself counted. */
+struct cnn_counters {
+    double
+        event_seconds; /* of the last train(), classify() or evaluate(), from its first step's start to its last one's
+                          end by the device's own clock; NAN where it has none, or copies stand between the steps */
+    int64_t device_bytes; /* of a device's own memory, taken since it was opened: all programs on it, libraries'
+                             workspaces too; -1 where memory is the host's, or another process may have taken it */
+};
+
 struct cnn_rates {
     float rate, momentum, decay; /* v = momentum v + g + decay w (weights only); w -= rate v */
 };
@@ -193,6 +202,9 @@ struct cnn_backend {
      * *count to how many there are. CNN_INVALID as train() and the others. */
     int (*profile)(struct cnn_program *program, enum cnn_phase phase, double (*clock)(void),
                    struct cnn_profile_entry *out, int capacity, int *count, struct cnn_error *error);
+
+    /* Waits for the steps and tells what the device counted. What it does not count is NAN or -1 and no failure. */
+    int (*counters)(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error);
 };
 
 #ifdef __cplusplus

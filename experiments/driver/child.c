@@ -139,6 +139,7 @@ bool child_run(const char *program, const struct point *point, struct result *re
     struct child_talk talk = { .in = -1, .out = -1, .words_in = -1, .deadline = INFINITY };
     struct resources before;
     char *question = point_to_json(point);
+    double start = clock_seconds();
     result_init(result);
     resources_read(&before, "");
     if (!question) {
@@ -148,7 +149,7 @@ bool child_run(const char *program, const struct point *point, struct result *re
     talk.question = question;
     talk.length = strlen(question);
     if (point->timeout > 0)
-        talk.deadline = clock_seconds() + point->timeout;
+        talk.deadline = start + point->timeout;
     int code = child_talk_start(&talk, program, environment);
     if (code) {
         result_set(result, CNN_ERROR, "%s: cannot be started for this point: %s", program, strerror(code));
@@ -156,6 +157,8 @@ bool child_run(const char *program, const struct point *point, struct result *re
         child_talk_listen(&talk);
         judge(&talk, point, &before, result);
     }
+    result->process_seconds = clock_seconds() - start;
+    result->startup_seconds = result->opened_at - start;
     child_talk_close(&talk);
     free(question);
     return !talk.interrupted;

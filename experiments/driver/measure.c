@@ -198,14 +198,16 @@ static int choose_algorithms(struct bench *bench, const struct cnn_device_info *
 static int set_up(struct bench *bench, struct result *result, struct cnn_error *error)
 {
     struct cnn_device_info info = { .threads = 0 };
-    double start = clock_seconds();
     bench_options(bench);
-    if (check_point(bench->point, error) || cnn_network_create(&bench->network, &bench->point->spec, error))
+    if (check_point(bench->point, error) || open_device(bench, result, &info, error))
+        return error->status;
+    double start = result->opened_at = clock_seconds();
+    if (cnn_network_create(&bench->network, &bench->point->spec, error))
         return error->status;
     result->parameters = bench->network->parameters;
     result->macs = bench->network->macs;
-    if (open_device(bench, result, &info, error) || make_parameters(bench, result, error) ||
-        choose_algorithms(bench, &info, result, error) || make_plan(bench, &info, result, error))
+    if (make_parameters(bench, result, error) || choose_algorithms(bench, &info, result, error) ||
+        make_plan(bench, &info, result, error))
         return error->status;
     if (bench->point->phase != POINT_ACCURACY && batches_create(&bench->batches, bench->network, bench->point, error))
         return error->status;
@@ -257,6 +259,15 @@ static int64_t peak_bytes(void)
 #endif
 }
 
+/* All of it is taken before anything is timed, so that what is held now is the most. */
+static void read_device_bytes(struct bench *bench, struct result *result)
+{
+    struct cnn_counters counters;
+    struct cnn_error ignored; /* a device that failed has said so */
+    if (bench->program && bench->backend->counters(bench->program, &counters, &ignored) == CNN_OK)
+        result->peak_device_bytes = counters.device_bytes;
+}
+
 void measure_point(const struct point *point, const struct cnn_backend *backend, struct result *result)
 {
     struct bench bench = { .point = point, .backend = backend };
@@ -269,6 +280,7 @@ void measure_point(const struct point *point, const struct cnn_backend *backend,
         status = verify(&bench, result, &error) || sample_point(&bench, result, &error) ? error.status : CNN_OK;
     if (status != CNN_OK)
         result_set(result, error.status, "%s", error.text);
+    read_device_bytes(&bench, result);
     result->peak_bytes = peak_bytes();
     if (bench.program)
         backend->release(bench.program);

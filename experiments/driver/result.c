@@ -28,6 +28,7 @@ void result_init(struct result *result)
         .flops_executed = NAN,
         .event_seconds = NAN,
         .copy_seconds = NAN,
+        .opened_at = NAN,
         .startup_seconds = NAN,
         .process_seconds = NAN,
         .setup_seconds = NAN,
@@ -55,10 +56,12 @@ void result_free(struct result *result)
 {
     free(result->epoch);
     free(result->sample);
+    free(result->event);
     free(result->choices);
     result->choices = NULL;
     result->epoch = NULL;
     result->sample = NULL;
+    result->event = NULL;
 }
 
 int result_set(struct result *result, enum cnn_status status, const char *format, ...)

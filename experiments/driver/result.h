@@ -29,9 +29,10 @@ struct result {
     char stop[24];                       /* "interval", "time", "samples" */
     double flops_useful, flops_executed; /* per step */
     double event_seconds;                /* per step by the device's clock, median */
-    double copy_seconds;                 /* of one batch into the device, median */
-    double startup_seconds;              /* until the point's process runs and has its device open */
-    double process_seconds;              /* of the whole process */
+    double copy_seconds;                 /* of one batch into the device, mean */
+    double opened_at;       /* clock_seconds() when the device was open; one clock for all processes. In no row */
+    double startup_seconds; /* until the point's process runs and has its device open */
+    double process_seconds; /* of the whole process */
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
     double share_of_limit;                /* speed over the most that this device's limits allow, 0 to 1 */
     char bound[16];                       /* which limit: "compute", "memory", "latency" */
@@ -51,6 +52,7 @@ struct result {
     int epochs;
     struct epoch_result *epoch; /* malloc'd list of `epochs`, or NULL */
     double *sample;             /* malloc'd list of `samples`: seconds per step, in the order taken; or NULL */
+    double *event;              /* the same by the device's own clock; or NULL */
 };
 
 void result_init(struct result *result); /* NAN and -1 everywhere, status CNN_ERROR */

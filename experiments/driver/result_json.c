@@ -58,6 +58,7 @@ static const struct field fields[] = {
     FIELD(FIELD_DOUBLE, flops_executed),
     FIELD(FIELD_DOUBLE, event_seconds),
     FIELD(FIELD_DOUBLE, copy_seconds),
+    FIELD(FIELD_DOUBLE, opened_at),
     FIELD(FIELD_DOUBLE, startup_seconds),
     FIELD(FIELD_DOUBLE, process_seconds),
     FIELD(FIELD_DOUBLE, setup_seconds),
@@ -127,11 +128,11 @@ static bool add(cJSON *object, const char *name, cJSON *item)
     return false;
 }
 
-static cJSON *samples_item(const struct result *result)
+static cJSON *samples_item(const double *samples, int count)
 {
     cJSON *list = cJSON_CreateArray();
-    for (int i = 0; list && i < (result->sample ? result->samples : 0); i++) {
-        cJSON *item = number_item(result->sample[i]);
+    for (int i = 0; list && i < (samples ? count : 0); i++) {
+        cJSON *item = number_item(samples[i]);
         if (!item || !cJSON_AddItemToArray(list, item)) {
             cJSON_Delete(item);
             cJSON_Delete(list);
@@ -167,7 +168,8 @@ char *result_to_json(const struct result *result)
         whole = add(object, fields[i].name, field_item(result, &fields[i]));
     if (whole)
         whole = add(object, "choices", result->choices ? cJSON_CreateString(result->choices) : cJSON_CreateNull());
-    if (whole && add(object, "sample", samples_item(result)) && add(object, "epoch", epochs_item(result)))
+    if (whole && add(object, "sample", samples_item(result->sample, result->samples)) &&
+        add(object, "event", samples_item(result->event, result->samples)) && add(object, "epoch", epochs_item(result)))
         text = cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
     return text;
@@ -231,22 +233,22 @@ static int field_read(struct result *out, const struct field *field, const cJSON
     }
 }
 
-static int samples_read(struct result *out, const cJSON *object, struct cnn_error *error)
+static int samples_read(double **out, const char *name, int samples, const cJSON *object, struct cnn_error *error)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "sample"), *item;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name), *item;
     int count = cJSON_GetArraySize(list), i = 0;
-    if (!cJSON_IsArray(list) || (count > 0 && count != out->samples))
-        return refuse(error, "sample", "a list of as many numbers as \"samples\" says");
+    if (!cJSON_IsArray(list) || (count > 0 && count != samples))
+        return refuse(error, name, "a list of as many numbers as \"samples\" says");
     if (count == 0)
         return CNN_OK;
-    out->sample = calloc((size_t)count, sizeof *out->sample);
-    if (!out->sample)
+    *out = calloc((size_t)count, sizeof **out);
+    if (!*out)
         return cnn_error_set(error, CNN_OOM, "result: no memory for %d samples", count);
     cJSON_ArrayForEach(item, list)
     {
         if (!cJSON_IsNumber(item))
-            return refuse(error, "sample", "a list of numbers");
-        out->sample[i++] = item->valuedouble;
+            return refuse(error, name, "a list of numbers");
+        (*out)[i++] = item->valuedouble;
     }
     return CNN_OK;
 }
@@ -302,7 +304,9 @@ int result_from_json(struct result *out, const char *json, struct cnn_error *err
     if (code == CNN_OK)
         code = choices_read(out, object, error);
     if (code == CNN_OK)
-        code = samples_read(out, object, error);
+        code = samples_read(&out->sample, "sample", out->samples, object, error);
+    if (code == CNN_OK)
+        code = samples_read(&out->event, "event", out->samples, object, error);
     if (code == CNN_OK)
         code = epochs_read(out, object, error);
     cJSON_Delete(object);

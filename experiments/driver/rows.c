@@ -29,7 +29,8 @@ struct rows_writer {
     int64_t count; /* rows written */
 };
 
-const char rows_samples_header[] = "row,series,network,width,depth,image,batch,phase,sample,seconds_per_step\n";
+const char rows_samples_header[] =
+    "row,series,network,width,depth,image,batch,phase,sample,seconds_per_step,event_seconds_per_step\n";
 const char rows_epochs_header[] = "row,series,network,width,depth,image,batch,epoch,train_loss,train_accuracy,"
                                   "test_loss,test_accuracy,train_seconds,test_seconds,load_seconds,"
                                   "images_per_second\n";
@@ -185,6 +186,7 @@ static void print_samples(FILE *out, const struct rows_writer *writer, const str
         print_place(out, writer, point);
         fprintf(out, ",%s,%d", point_phase_name(point->phase), i + 1);
         print_number(out, result->sample[i]);
+        print_number(out, result->event ? result->event[i] : NAN);
         fputc('\n', out);
     }
 }

@@ -88,7 +88,7 @@ enum row_column {
     ROW_UPPER_QUARTILE_SECONDS,
     ROW_MINIMUM_SECONDS,
     ROW_EVENT_SECONDS_PER_STEP, /* by the device's own clock */
-    ROW_COPY_SECONDS_PER_STEP,  /* one batch into the device, in a pass of its own */
+    ROW_COPY_SECONDS_PER_STEP,  /* one batch into the device, mean of a pass of its own */
     ROW_PROCESS_SECONDS,        /* of the whole process, start to end; all below are parts of it */
     ROW_STARTUP_SECONDS,        /* until the process has read its point and opened its device */
     ROW_SETUP_SECONDS,

@@ -18,11 +18,11 @@
 struct sampler {
     struct bench *bench;
     enum cnn_phase phase;
-    double target;   /* seconds a sample lasts at least */
-    int steps;       /* per sample */
-    int next;        /* host batch that comes next */
-    int32_t *labels; /* [batch], answers */
-    double *taken, *sorted;
+    double target;                   /* seconds a sample lasts at least */
+    int steps;                       /* per sample */
+    int next;                        /* host batch that comes next */
+    int32_t *labels;                 /* [batch], answers */
+    double *taken, *events, *sorted; /* seconds per step: by our clock, by the device's, by our clock in order */
     int count, capacity;
 };
 
@@ -92,8 +92,8 @@ static int run_copied(struct sampler *sampler, struct cnn_error *error)
     return CNN_OK;
 }
 
-/* One sample, in seconds for all its steps. */
-static int take(struct sampler *sampler, double *seconds, struct cnn_error *error)
+/* One sample, in seconds for all its steps; what the device counted of it, after the clock. */
+static int take(struct sampler *sampler, double *seconds, struct cnn_counters *counters, struct cnn_error *error)
 {
     bool resident = sampler->bench->options.copies == CNN_COPIES_NONE;
     if (prepare(sampler, error))
@@ -102,7 +102,9 @@ static int take(struct sampler *sampler, double *seconds, struct cnn_error *erro
     if (resident ? run_resident(sampler, error) : run_copied(sampler, error))
         return error->status;
     *seconds = clock_seconds() - start;
-    return resident ? fetch(sampler, sampler->steps, error) : CNN_OK;
+    if (resident && fetch(sampler, sampler->steps, error))
+        return error->status;
+    return sampler->bench->backend->counters(sampler->bench->program, counters, error);
 }
 
 /* Steps that should last 1.2 times the target, at most ten times as many as now. */
@@ -117,9 +119,10 @@ static int more_steps(const struct sampler *sampler, double seconds)
 static int warm_up(struct sampler *sampler, struct cnn_error *error)
 {
     double start = clock_seconds(), seconds, fastest = INFINITY;
+    struct cnn_counters counters;
     sampler->steps = 1;
     for (;;) {
-        if (take(sampler, &seconds, error))
+        if (take(sampler, &seconds, &counters, error))
             return error->status;
         fastest = fmin(fastest, seconds / sampler->steps);
         if (seconds < sampler->target) {
@@ -144,10 +147,13 @@ static int make_room(struct sampler *sampler, struct cnn_error *error)
     double *taken = realloc(sampler->taken, (size_t)capacity * sizeof *taken);
     if (taken)
         sampler->taken = taken;
+    double *events = realloc(sampler->events, (size_t)capacity * sizeof *events);
+    if (events)
+        sampler->events = events;
     double *sorted = realloc(sampler->sorted, (size_t)capacity * sizeof *sorted);
     if (sorted)
         sampler->sorted = sorted;
-    if (!taken || !sorted)
+    if (!taken || !events || !sorted)
         return cnn_error_set(error, CNN_OOM, "no memory for %d samples", capacity);
     sampler->capacity = capacity;
     return CNN_OK;
@@ -171,8 +177,9 @@ static const char *stop_reason(const struct sampler *sampler, double elapsed)
 static int take_all(struct sampler *sampler, const char **stop, struct cnn_error *error)
 {
     double start = clock_seconds(), seconds;
+    struct cnn_counters counters;
     for (int restarts = 0; !(*stop = stop_reason(sampler, clock_seconds() - start));) {
-        if (make_room(sampler, error) || take(sampler, &seconds, error))
+        if (make_room(sampler, error) || take(sampler, &seconds, &counters, error))
             return error->status;
         if (seconds < sampler->target) {
             if (++restarts > RESTARTS_MAX || sampler->steps > STEPS_MAX / 2)
@@ -183,10 +190,25 @@ static int take_all(struct sampler *sampler, const char **stop, struct cnn_error
             continue;
         }
         sampler->taken[sampler->count] = seconds / sampler->steps;
+        sampler->events[sampler->count] = counters.event_seconds / sampler->steps;
         statistics_insert(sampler->sorted, sampler->count, seconds / sampler->steps);
         sampler->count++;
     }
     return CNN_OK;
+}
+
+/* The device's own times where it has them; `sorted` is used up. */
+static void report_events(struct sampler *sampler, struct result *result)
+{
+    struct statistics statistics;
+    if (!isfinite(sampler->events[0]))
+        return;
+    for (int i = 0; i < sampler->count; i++)
+        statistics_insert(sampler->sorted, i, sampler->events[i]);
+    statistics_of(sampler->sorted, sampler->count, &statistics);
+    result->event_seconds = statistics.median;
+    result->event = sampler->events;
+    sampler->events = NULL;
 }
 
 static void report(struct sampler *sampler, const char *stop, struct result *result)
@@ -206,11 +228,26 @@ static void report(struct sampler *sampler, const char *stop, struct result *res
     result->sample = sampler->taken;
     sampler->taken = NULL;
     snprintf(result->stop, sizeof result->stop, "%s", stop);
+    report_events(sampler, result);
     double width = statistics_half_width(&statistics);
     result->status = width <= point->interval ? CNN_OK : CNN_UNSTABLE;
     if (result->status == CNN_UNSTABLE)
         result_remark(result, "the median is known to +-%.1f %% only after %d samples, wanted +-%.1f %%", 100 * width,
                       sampler->count, 100 * point->interval);
+}
+
+/* Batches into the device, one after another for as long as a sample: where steps do not bring theirs along. */
+static int time_copies(struct sampler *sampler, struct result *result, struct cnn_error *error)
+{
+    if (sampler->bench->options.copies != CNN_COPIES_NONE)
+        return CNN_OK;
+    double start = clock_seconds(), seconds = 0;
+    int64_t copies = 0;
+    for (; seconds < sampler->target; copies++, seconds = clock_seconds() - start)
+        if (load(sampler, 0, error))
+            return error->status;
+    result->copy_seconds = seconds / (double)copies;
+    return sampler->bench->backend->sync(sampler->bench->program, error);
 }
 
 /* Other batches into the slots, the study's rates. Sums run from the gate's last fetch. */
@@ -239,11 +276,15 @@ int sample_point(struct bench *bench, struct result *result, struct cnn_error *e
     double begin = clock_seconds();
     if (sampler.labels && !start(&sampler, error) && !warm_up(&sampler, error)) {
         result->warmup_seconds = clock_seconds() - begin;
-        if (!take_all(&sampler, &stop, error))
+        if (!take_all(&sampler, &stop, error)) {
             report(&sampler, stop, result);
+            if (time_copies(&sampler, result, error))
+                stop = NULL;
+        }
     }
     free(sampler.labels);
     free(sampler.taken);
+    free(sampler.events);
     free(sampler.sorted);
     if (!stop && error->status == CNN_INVALID) /* what passed the gate must run */
         error->status = CNN_ERROR;

@@ -211,7 +211,8 @@ static int keep_row(struct sweep *sweep, const struct row_context *context, cons
     sweep->linked = true;
     int status = keep_choices(sweep, point, result);
     free(result->sample); /* on disk now; the rest is small */
-    result->sample = NULL;
+    free(result->event);
+    result->sample = result->event = NULL;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/parameters.h"
 #include "tests/checker/check.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +270,23 @@ static void profiles_are_steps(struct contract *contract, struct cnn_program *pr
             "profile: %d operations in a classifying step, %d in a training one: %s", forward, count, error.text);
 }
 
+/* A device that has a clock says what the last call took: more for many steps than for one. */
+static void counters_are_told(struct contract *contract, struct cnn_program *program)
+{
+    const struct cnn_backend *backend = contract->backend;
+    struct cnn_error error = { 0 };
+    struct cnn_counters one = { 0 }, many = { 0 };
+    promise(contract,
+            !backend->classify(program, 1, &error) && !backend->counters(program, &one, &error) &&
+                !backend->classify(program, 100, &error) && !backend->counters(program, &many, &error),
+            "counters: %s", error.text);
+    promise(contract, isnan(one.event_seconds) == isnan(many.event_seconds), "counters: a clock that comes and goes");
+    promise(contract, isnan(one.event_seconds) || (one.event_seconds > 0 && many.event_seconds > one.event_seconds),
+            "counters: %g s for a step, %g s for 100", one.event_seconds, many.event_seconds);
+    promise(contract, one.device_bytes == -1 || one.device_bytes > 0, "counters: %lld bytes on the device",
+            (long long)one.device_bytes);
+}
+
 static void whole_program(struct contract *contract)
 {
     struct cnn_program_options options = options_of(contract);
@@ -280,6 +298,7 @@ static void whole_program(struct contract *contract)
         loads_are_checked(contract, program);
         starts_from_zero(contract, program);
         profiles_are_steps(contract, program);
+        counters_are_told(contract, program);
         inspections_are_checked(contract, program);
     }
     contract->backend->release(program);
@@ -313,7 +332,7 @@ static bool table_is_full(const struct cnn_backend *b)
 {
     return b->name && b->label && b->open && b->close && b->describe && b->algorithms && b->candidates && b->plan &&
            b->compile && b->release && b->write_parameters && b->read_parameters && b->set_rates && b->load &&
-           b->train && b->classify && b->evaluate && b->fetch && b->sync && b->inspect && b->profile;
+           b->train && b->classify && b->evaluate && b->fetch && b->sync && b->inspect && b->profile && b->counters;
 }
 
 int check_contract(const struct cnn_backend *backend, struct cnn_device *device, const char *algorithm)

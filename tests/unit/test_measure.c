@@ -190,6 +190,9 @@ static void a_right_program_passes(void **state)
             assert_true(result.flops_useful > 0 && result.plan_bytes > 0 && result.peak_bytes > 0);
             assert_true(result.setup_seconds >= 0 && result.compile_seconds >= 0 && result.verify_seconds > 0);
             assert_true(result.parameters_checksum != 0);
+            assert_true(result.event_seconds == 1); /* that device's clock says a second a step */
+            assert_true(result.copy_seconds > 0);
+            assert_int_equal(result.peak_device_bytes, 1024 * batches[b]);
         }
 }
 

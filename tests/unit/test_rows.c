@@ -86,7 +86,7 @@ static void samples_and_epochs_have_files_of_their_own(void **state)
     append(writer, &point, &result);
     snprintf(path, sizeof path, "%s/samples.csv", rows_folder(writer));
     char *samples = slurp(path);
-    assert_non_null(strstr(samples, "\n1,omp,lenet5,4,1,32,128,train,3,0.00122\n"));
+    assert_non_null(strstr(samples, "\n1,omp,lenet5,4,1,32,128,train,3,0.00122,\n"));
     snprintf(path, sizeof path, "%s/epochs.csv", rows_folder(writer));
     char *epochs = slurp(path);
     assert_non_null(strstr(epochs, "\n2,omp,lenet5,4,1,32,128,1,0.5,0.8,,0.9,12.5,1.5,2.5,80\n"));

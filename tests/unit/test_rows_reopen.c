@@ -36,7 +36,7 @@ static void a_run_that_broke_off_goes_on(void **state)
         snprintf(folder, sizeof folder, "%s", rows_folder(writer));
         assert_int_equal(rows_close(writer, &error), CNN_OK);
         char *rows_before = file_of(folder, "rows.csv"), *samples_before = file_of(folder, "samples.csv");
-        spill(folder, "samples.csv", "2,omp,lenet5,4,1,32,128,train,1,0.0012\n2,omp,len", 49);
+        spill(folder, "samples.csv", "2,omp,lenet5,4,1,32,128,train,1,0.0012,\n2,omp,len", 50);
         spill(folder, "rows.csv", row, cut);
         if (rows_reopen(&writer, folder, &error))
             fail_msg("%s", error.text);
@@ -48,7 +48,7 @@ static void a_run_that_broke_off_goes_on(void **state)
         assert_int_equal(rows_close(writer, &error), CNN_OK);
         free(samples_after);
         samples_after = file_of(folder, "samples.csv");
-        assert_non_null(strstr(samples_after, "\n2,omp,lenet5,4,1,32,128,train,3,0.00122\n"));
+        assert_non_null(strstr(samples_after, "\n2,omp,lenet5,4,1,32,128,train,3,0.00122,\n"));
         free(rows_before);
         free(samples_before);
         free(rows_after);

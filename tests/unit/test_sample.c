@@ -19,6 +19,7 @@ struct cnn_program {
     double swing;         /* every second sample's steps take so many times as long */
     int steps, calls;     /* of train, classify or evaluate */
     int loads, restores, fetches, syncs;
+    int loads_used; /* before the last step */
     int64_t images_since_fetch;
     int most_steps; /* of one call */
     float loaded[SLOTS];
@@ -51,6 +52,7 @@ static int run_steps(struct cnn_program *program, int steps, struct cnn_error *e
     if (!known && program->distinct < 64)
         program->pixels[program->distinct++] = program->loaded[0];
     program->steps += steps;
+    program->loads_used = program->loads;
     program->calls++;
     program->most_steps = steps > program->most_steps ? steps : program->most_steps;
     program->images_since_fetch += (int64_t)steps * batch;
@@ -100,6 +102,13 @@ static int synchronise(struct cnn_program *program, struct cnn_error *error)
     return CNN_OK;
 }
 
+static int counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error)
+{
+    (void)program, (void)error;
+    *out = (struct cnn_counters){ .event_seconds = NAN, .device_bytes = -1 };
+    return CNN_OK;
+}
+
 static const struct cnn_backend timed_backend = { .name = "timed",
                                                   .load = load,
                                                   .write_parameters = write_parameters,
@@ -108,7 +117,8 @@ static const struct cnn_backend timed_backend = { .name = "timed",
                                                   .sync = synchronise,
                                                   .train = run_steps,
                                                   .classify = run_steps,
-                                                  .evaluate = run_steps };
+                                                  .evaluate = run_steps,
+                                                  .counters = counters };
 
 static struct point a_point(enum point_phase phase, enum cnn_copies copies)
 {
@@ -182,9 +192,11 @@ static void resident_steps_run_in_one_call_and_fetch_nothing(void **state)
     seen = (struct cnn_program){ .step_seconds = 1e-4 };
     sampled(&point, &result);
     assert_true(seen.most_steps >= result.steps_per_sample);
-    assert_int_equal(seen.restores, seen.calls);                 /* before every sample, warm-up included */
-    assert_int_equal(seen.syncs, 2 * seen.calls);                /* before the clock starts, and the one inside */
-    assert_true(seen.loads >= SLOTS && seen.loads <= SLOTS + 8); /* the slots; short samples of the warm-up rotate */
+    assert_int_equal(seen.restores, seen.calls);      /* before every sample, warm-up included */
+    assert_int_equal(seen.syncs, 2 * seen.calls + 1); /* before the clock starts, the one inside, that of the copies */
+    /* the slots; short samples of the warm-up rotate */
+    assert_true(seen.loads_used >= SLOTS && seen.loads_used <= SLOTS + 8);
+    assert_true(seen.loads > seen.loads_used && result.copy_seconds > 0); /* and a pass of copies behind all samples */
     result_free(&result);
 }
 
