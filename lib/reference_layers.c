@@ -2,27 +2,34 @@
 /* The oracle's layers with weights, convolution and fully connected: the formula, one output at a time. */
 #include "lib/reference_internal.h"
 
-/* Offset, in one image's input, of the pixel under tap (tap_row, tap_col) when the kernel stands at output (row, col)
- * of map `in_map`; -1 where that is padding. */
-static int64_t pixel_under(const struct cnn_layer *layer, int in_map, int row, int col, int tap_row, int tap_col)
+/* Row or column of the input under a tap when the kernel stands at output `at`; outside 0..side-1 is padding. */
+static int under(const struct cnn_layer *layer, int at, int tap)
 {
-    int in_row = row * layer->stride + tap_row - layer->pad_before;
-    int in_col = col * layer->stride + tap_col - layer->pad_before;
-    if (in_row < 0 || in_row >= layer->in.rows || in_col < 0 || in_col >= layer->in.cols)
-        return -1;
-    return ((int64_t)in_map * layer->in.rows + in_row) * layer->in.cols + in_col;
+    return at * layer->stride + tap - layer->pad_before;
+}
+
+/* Start of an input's row. */
+static int64_t row_at(const struct cnn_layer *layer, int in_map, int in_row)
+{
+    return ((int64_t)in_map * layer->in.rows + in_row) * layer->in.cols;
 }
 
 /* One pair of maps at one place: adds the kernel's terms. */
 static void window_add(const struct cnn_layer *layer, const double *kernel, int in_map, int row, int col,
                        struct cnn_span in, struct cnn_tally *tally)
 {
-    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
-        for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++) {
-            int64_t at = pixel_under(layer, in_map, row, col, tap_row, tap_col);
-            if (at >= 0)
-                cnn_tally_add(tally, kernel[tap_row * layer->kernel_cols + tap_col], cnn_span_get(in, at), 1.0);
-        }
+    struct cnn_tally sum = *tally; /* a copy can stay in registers */
+    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++) {
+        int in_row = under(layer, row, tap_row), first = under(layer, col, 0);
+        const double *taps = kernel + tap_row * layer->kernel_cols;
+        if (in_row < 0 || in_row >= layer->in.rows)
+            continue;
+        int64_t at = row_at(layer, in_map, in_row) + first;
+        for (int tap = 0; tap < layer->kernel_cols; tap++)
+            if (first + tap >= 0 && first + tap < layer->in.cols)
+                cnn_tally_add(&sum, taps[tap], cnn_span_get(in, at + tap), 1.0);
+    }
+    *tally = sum;
 }
 
 static void conv_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
@@ -45,12 +52,16 @@ static void conv_forward(const struct cnn_layer *layer, const double *parameters
 static void window_spread(const struct cnn_layer *layer, const double *kernel, int in_map, int row, int col,
                           struct cnn_number delta, struct cnn_tally *tallies)
 {
-    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++)
-        for (int tap_col = 0; tap_col < layer->kernel_cols; tap_col++) {
-            int64_t at = pixel_under(layer, in_map, row, col, tap_row, tap_col);
-            if (at >= 0)
-                cnn_tally_add(&tallies[at], kernel[tap_row * layer->kernel_cols + tap_col], delta, 1.0);
-        }
+    for (int tap_row = 0; tap_row < layer->kernel_rows; tap_row++) {
+        int in_row = under(layer, row, tap_row), first = under(layer, col, 0);
+        const double *taps = kernel + tap_row * layer->kernel_cols;
+        if (in_row < 0 || in_row >= layer->in.rows)
+            continue;
+        int64_t at = row_at(layer, in_map, in_row) + first;
+        for (int tap = 0; tap < layer->kernel_cols; tap++)
+            if (first + tap >= 0 && first + tap < layer->in.cols)
+                cnn_tally_add(&tallies[at + tap], taps[tap], delta, 1.0);
+    }
 }
 
 static void conv_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span delta,
@@ -69,13 +80,20 @@ static void conv_backward(const struct cnn_layer *layer, const double *parameter
 static void tap_add(const struct cnn_layer *layer, int out_map, int in_map, int tap_row, int tap_col, double weight,
                     struct cnn_span in, struct cnn_span delta, struct cnn_tally *tally)
 {
-    int64_t at = (int64_t)out_map * layer->out.rows * layer->out.cols;
-    for (int row = 0; row < layer->out.rows; row++)
-        for (int col = 0; col < layer->out.cols; col++, at++) {
-            int64_t pixel = pixel_under(layer, in_map, row, col, tap_row, tap_col);
-            if (pixel >= 0)
-                cnn_tally_multiply(tally, cnn_span_get(delta, at), cnn_span_get(in, pixel), weight);
+    struct cnn_tally sum = *tally; /* a copy can stay in registers */
+    for (int row = 0; row < layer->out.rows; row++) {
+        int64_t at = ((int64_t)out_map * layer->out.rows + row) * layer->out.cols;
+        int in_row = under(layer, row, tap_row), first = under(layer, 0, tap_col);
+        if (in_row < 0 || in_row >= layer->in.rows)
+            continue;
+        int64_t pixel = row_at(layer, in_map, in_row) + first;
+        for (int col = 0; col < layer->out.cols; col++) {
+            int step = col * layer->stride;
+            if (first + step >= 0 && first + step < layer->in.cols)
+                cnn_tally_multiply(&sum, cnn_span_get(delta, at + col), cnn_span_get(in, pixel + step), weight);
         }
+    }
+    *tally = sum;
 }
 
 static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, const double *weights, int count,

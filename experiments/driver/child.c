@@ -117,7 +117,7 @@ static void judge(struct child_talk *talk, const struct point *point, const stru
     if (talk->interrupted) {
         result_set(result, CNN_SKIPPED, "interrupted");
     } else if (talk->timed_out) {
-        result_set(result, CNN_TIMEOUT, "not done after %g s; set `timeout` for more", point->timeout);
+        result_set(result, CNN_TIMEOUT, "not done after %g s; --timeout gives it more", point->timeout);
     } else if (WIFSIGNALED(talk->wait_status)) {
         tell_signal(talk, before, result);
     } else if (talk->answer.size == 0) {

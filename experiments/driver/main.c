@@ -4,6 +4,7 @@
 #include "experiments/driver/analysis.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/choices.h"
+#include "experiments/driver/clock.h"
 #include "experiments/driver/compare.h"
 #include "experiments/driver/filter.h"
 #include "experiments/driver/options.h"
@@ -14,6 +15,7 @@
 #include "experiments/driver/table.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@ struct run {
     int job_count;
     char **rows; /* the rows.csv of every finished job, for JSON */
     int row_files;
+    double start; /* by clock_seconds() */
     char results[PATH_MAX];
     int exit_code;
     bool csv_headed;
@@ -188,8 +191,7 @@ static bool points_failed(const struct job *job, const struct sweep_summary *sum
     for (int i = 0; i < summary->result_count && i < job->count; i++)
         if (job->points[i].required && summary->results[i].status == CNN_INVALID)
             return true;
-    return summary->points > 0 && summary->counts[CNN_INVALID] > 0 &&
-           idle + summary->counts[CNN_UNAVAILABLE] == summary->points;
+    return summary->points > 0 && idle > 0 && idle + summary->counts[CNN_UNAVAILABLE] == summary->points;
 }
 
 /* Why the figures are what they are, in words where a table is shown. */
@@ -230,6 +232,7 @@ static int run_job(struct run *run, const struct job *job, bool first)
         .results = run->results,
         .argc = run->argc,
         .argv = run->argv,
+        .budget = run->options.budget > 0 ? fmax(run->options.budget - (clock_seconds() - run->start), 1e-3) : 0,
         .quiet = run->options.quiet,
         .csv_stdout = run->format == FORMAT_CSV,
         .csv_headed = run->csv_headed,
@@ -349,7 +352,7 @@ static void act(struct run *run)
 
 int main(int argc, char **argv)
 {
-    struct run run = { .argc = argc, .argv = argv };
+    struct run run = { .argc = argc, .argv = argv, .start = clock_seconds() };
     struct cnn_error error = { CNN_OK, "" };
     if (argc == 2 && !strcmp(argv[1], CHILD_ARGUMENT))
         return child_main();

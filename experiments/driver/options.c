@@ -12,7 +12,8 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 #define THREADS_MAX 4096
-#define THREADS_BYTES 32
+#define MADE_BYTES 64
+#define SECONDS_MAX (30 * 86400.0)
 
 enum {
     OPT_SET = 256,
@@ -27,7 +28,14 @@ enum {
     OPT_THRESHOLD,
     OPT_LIST,
     OPT_CHOICES,
-    OPT_ANALYSE
+    OPT_ANALYSE,
+    OPT_ORDER,
+    OPT_TIMEOUT,
+    OPT_BUDGET,
+    OPT_SLOW,
+    OPT_REQUIRED,
+    OPT_FRESH,
+    OPT_RETRY
 };
 
 static const struct option long_options[] = {
@@ -45,6 +53,11 @@ static const struct option long_options[] = {
     { "threads", required_argument, NULL, OPT_THREADS },
     { "data", required_argument, NULL, OPT_DATA },
     { "choices", required_argument, NULL, OPT_CHOICES },
+    { "order", required_argument, NULL, OPT_ORDER },
+    { "timeout", required_argument, NULL, OPT_TIMEOUT },
+    { "budget", required_argument, NULL, OPT_BUDGET },
+    { "slow", no_argument, NULL, OPT_SLOW },
+    { "required", no_argument, NULL, OPT_REQUIRED },
     { "out", required_argument, NULL, OPT_OUT },
     { "format", required_argument, NULL, OPT_FORMAT },
     { "quiet", no_argument, NULL, 'q' },
@@ -74,7 +87,8 @@ void options_free(struct options *options)
     free(options->sets.list);
     free(options->filters.list);
     free(options->backends.list);
-    free(options->threads);
+    for (int i = 0; i < OPTIONS_MADE; i++)
+        free(options->made[i]);
     *options = (struct options){ 0 };
 }
 
@@ -100,6 +114,19 @@ static int unknown_option(const char *word, struct cnn_error *error)
     return cnn_error_set(error, CNN_INVALID, "%.60s: no such option%s; --help shows all", word, meant);
 }
 
+enum { MADE_THREADS, MADE_ORDER, MADE_TIMEOUT };
+
+/* An option that is a key of a study, too: read as --set KEY=WORD. */
+static int set_key(struct options *options, int made, const char *key, const char *word, struct cnn_error *error)
+{
+    char **text = &options->made[made];
+    if (!*text && !(*text = malloc(MADE_BYTES)))
+        return cnn_error_set(error, CNN_OOM, "no memory for the command line");
+    snprintf(*text, MADE_BYTES, "%s=%.40s", key, word);
+    add(&options->sets, *text);
+    return CNN_OK;
+}
+
 static int read_threads(struct options *options, const char *word, struct cnn_error *error)
 {
     char *end;
@@ -109,10 +136,54 @@ static int read_threads(struct options *options, const char *word, struct cnn_er
     if (!number && strcmp(word, "auto"))
         return cnn_error_set(error, CNN_INVALID, "--threads %.40s: expected a number from 1 to %d, or auto", word,
                              THREADS_MAX);
-    if (!options->threads && !(options->threads = malloc(THREADS_BYTES)))
-        return cnn_error_set(error, CNN_OOM, "no memory for the command line");
-    snprintf(options->threads, THREADS_BYTES, "threads=%.20s", word);
-    add(&options->sets, options->threads);
+    return set_key(options, MADE_THREADS, "threads", word, error);
+}
+
+static int read_order(struct options *options, const char *word, struct cnn_error *error)
+{
+    if (strcmp(word, "random") && strcmp(word, "as-written"))
+        return cnn_error_set(error, CNN_INVALID, "--order %.40s: expected random or as-written", word);
+    return set_key(options, MADE_ORDER, "order", word, error);
+}
+
+/* "90", "90s", "10m", "1.5h". */
+static int read_duration(const char *option, const char *word, double *seconds, struct cnn_error *error)
+{
+    char *end;
+    errno = 0;
+    *seconds = strtod(word, &end);
+    bool number = end != word && !errno;
+    *seconds *= *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+    end += *end == 's' || *end == 'm' || *end == 'h';
+    if (number && *end == '\0' && *seconds > 0 && *seconds <= SECONDS_MAX)
+        return CNN_OK;
+    return cnn_error_set(error, CNN_INVALID, "%s %.40s: expected a time, as in 90s, 10m or 2h", option, word);
+}
+
+static int read_timeout(struct options *options, const char *word, struct cnn_error *error)
+{
+    char digits[40];
+    double seconds;
+    if (read_duration("--timeout", word, &seconds, error))
+        return error->status;
+    snprintf(digits, sizeof digits, "%.17g", seconds);
+    return set_key(options, MADE_TIMEOUT, "timeout", digits, error);
+}
+
+/* "mismatch,error" */
+static int read_retry(struct options *options, const char *words, struct cnn_error *error)
+{
+    char list[256];
+    if (strlen(words) >= sizeof list)
+        return cnn_error_set(error, CNN_INVALID, "--retry: expected words of a row's status, as in timeout,error");
+    strcpy(list, words);
+    for (char *rest = list, *word; (word = strsep(&rest, ","));) {
+        enum cnn_status status = cnn_status_parse(word);
+        if (status == CNN_STATUS_COUNT)
+            return cnn_error_set(error, CNN_INVALID,
+                                 "--retry %.40s: expected words of a row's status, as in timeout,error", word);
+        options->retry |= 1u << status;
+    }
     return CNN_OK;
 }
 
@@ -196,6 +267,23 @@ static int read_option(struct options *options, int option, char **argv, struct 
         return read_threads(options, optarg, error);
     case OPT_DATA:
         return read_data(options, optarg, error);
+    case OPT_ORDER:
+        return read_order(options, optarg, error);
+    case OPT_TIMEOUT:
+        return read_timeout(options, optarg, error);
+    case OPT_BUDGET:
+        return read_duration("--budget", optarg, &options->budget, error);
+    case OPT_SLOW:
+        add(&options->sets, "slow=true");
+        return CNN_OK;
+    case OPT_REQUIRED:
+        add(&options->sets, "required=true");
+        return CNN_OK;
+    case OPT_FRESH:
+        options->fresh = true;
+        return CNN_OK;
+    case OPT_RETRY:
+        return read_retry(options, optarg, error);
     case OPT_CHOICES:
         options->choices = optarg;
         return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--choices: expected the choices.json of a run");
@@ -218,6 +306,8 @@ static int read_option(struct options *options, int option, char **argv, struct 
 
 static int check(const struct options *options, struct cnn_error *error)
 {
+    if (options->fresh && options->retry)
+        return cnn_error_set(error, CNN_INVALID, "--fresh starts a new run, --retry goes on with an old one: give one");
     if ((options->action == ACTION_PLOT || options->action == ACTION_ANALYSE) && options->arguments.count == 0)
         return cnn_error_set(
             error, CNN_INVALID, "--%s: expected the folder of a run, as in --%s results/*/quick/latest",

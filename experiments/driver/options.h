@@ -30,17 +30,22 @@ struct words_given {
     const char **list; /* into argv */
 };
 
+#define OPTIONS_MADE 3
+
 struct options {
     enum action action;
     enum format format;
     bool quiet;
     struct words_given arguments; /* studies, or folders of runs */
-    struct words_given sets;      /* --set, and --threads as one */
+    struct words_given sets;      /* --set, and options that are keys of a study */
     struct words_given filters, backends;
-    char *threads;          /* "threads=4", malloc'd; NULL: not given */
-    const char *data, *out; /* NULL: not given */
-    double threshold;       /* of --compare: a difference that matters, 0.05 is 5 % */
-    const char *choices;    /* choices.json of another run; NULL: not given */
+    char *made[OPTIONS_MADE]; /* of sets: "threads=4" of --threads 4; malloc'd, or NULL */
+    double budget;            /* seconds; 0: not given */
+    bool fresh;               /* start a new run even where one could go on */
+    unsigned retry;           /* bits 1 << status: repeat points of these; 0: not given */
+    const char *data, *out;   /* NULL: not given */
+    double threshold;         /* of --compare: a difference that matters, 0.05 is 5 % */
+    const char *choices;      /* choices.json of another run; NULL: not given */
 };
 
 /* Fills *out. CNN_INVALID with one sentence for a command line that is none. Free it in either case. */

@@ -101,18 +101,31 @@ static void put_training(struct text *text, const struct point *point)
     put_float(text, "rate_decay", point->rate_decay);
 }
 
-void point_key(const struct point *point, char *out, size_t size)
+static void put_network(struct text *text, const struct cnn_network_spec *spec)
 {
-    const struct cnn_network_spec *spec = &point->spec;
-    struct text text = { out, size, 0 };
     char connections[STUDY_WORD];
     study_connections_text(&spec->connections, connections);
     for (char *at = connections; *at; at++)
         *at = *at == ' ' ? '-' : *at;
+    put(text, " channels=%d classes=%d connections=%s loss=%s input_gradient=%d layers=%016" PRIx64, spec->channels,
+        spec->classes, connections, cnn_loss_name(spec->loss), spec->input_gradient, layers_hash(spec));
+}
+
+void point_network_key(const struct cnn_network_spec *spec, char *out, size_t size)
+{
+    struct text text = { out, size, 0 };
+    put(&text, "network=%s width=%d depth=%d image=%d", spec->name, spec->width, spec->depth, spec->image);
+    put_network(&text, spec);
+    put(&text, " seed=%" PRIu64, spec->seed);
+}
+
+void point_key(const struct point *point, char *out, size_t size)
+{
+    const struct cnn_network_spec *spec = &point->spec;
+    struct text text = { out, size, 0 };
     put(&text, "series=%s network=%s phase=%s width=%d depth=%d image=%d batch=%d", point->series, spec->name,
         point_phase_name(point->phase), spec->width, spec->depth, spec->image, point->batch);
-    put(&text, " channels=%d classes=%d connections=%s loss=%s input_gradient=%d layers=%016" PRIx64, spec->channels,
-        spec->classes, connections, cnn_loss_name(spec->loss), spec->input_gradient, layers_hash(spec));
+    put_network(&text, spec);
     put(&text, " backend=%s algorithm=%s", point->backend, point->algorithm);
     put_choices(&text, point);
     put(&text, " isa=%s precision=%s copies=%s launch=%s threads=%d device=%d", point->isa[0] ? point->isa : "best",

@@ -11,6 +11,7 @@
 #define POINT_TEXT 96
 #define POINT_FOLDER 512
 #define POINT_CHOICES_MAX 16
+#define POINT_NETWORK_KEY 512
 
 /* What a point measures. The first three are timed step by step; `accuracy` trains for epochs on a data set. */
 enum point_phase { POINT_TRAIN, POINT_CLASSIFY, POINT_EVALUATE, POINT_ACCURACY, POINT_PHASE_COUNT };
@@ -46,8 +47,9 @@ struct point {
     double warmup;   /* seconds */
     double max_time; /* seconds of samples at most */
     int min_samples, max_samples;
-    double interval; /* stop when the relative half-width of the 95 % interval of the median is within this */
-    double timeout;  /* seconds for the whole child; 0: none */
+    double interval;   /* stop when the relative half-width of the 95 % interval of the median is within this */
+    double timeout;    /* seconds for the whole child; 0: none; negative: by the estimate */
+    char answers[512]; /* folder where points of a run share what the oracle said; empty: none is shared */
     /* accuracy */
     char data[32]; /* "digits", "mnist"; timed phases: "normal" is seeded N(0,1) */
     enum cnn_fit fit;
@@ -66,6 +68,9 @@ bool point_phase_parse(const char *word, enum point_phase *out);
 
 /* A stable text that tells a point from every other: all parameters that can change its number, in a fixed order. */
 void point_key(const struct point *point, char *out, size_t size);
+
+/* The part of it that names the network alone, seed included. */
+void point_network_key(const struct cnn_network_spec *spec, char *out, size_t size);
 
 /* A short text for a person: "lenet5 width 4 image 32 batch 128 train, CPU, 1 thread". */
 void point_title(const struct point *point, char *out, size_t size);

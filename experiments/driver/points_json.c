@@ -235,6 +235,7 @@ static void walk_measuring(struct walk *walk, struct point *point)
     walk_int(walk, "max_samples", &point->max_samples);
     walk_double(walk, "interval", &point->interval);
     walk_double(walk, "timeout", &point->timeout);
+    walk_text(walk, "answers", point->answers, sizeof point->answers);
 }
 
 static void walk_training(struct walk *walk, struct point *point)

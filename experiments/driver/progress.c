@@ -2,7 +2,6 @@
 /* The progress line. The time left is a forecast by work (FLOPs, the oracle's part of it, the budgets of the study)
  * that is corrected by the time that the points so far have really taken. */
 #include "experiments/driver/progress.h"
-#include "experiments/driver/backends.h"
 #include "experiments/driver/clock.h"
 #include "experiments/driver/verify.h"
 
@@ -13,11 +12,21 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define GUESSED_FLOPS 2e9        /* per second, until the first points have shown better */
+/* FLOP/s until the first points have shown better: plain loops, tuned kernels of one core, a GPU */
+#define GUESSED_FLOPS_PLAIN 2e9
+#define GUESSED_FLOPS_TUNED 2e10
+#define GUESSED_FLOPS_GPU 5e11
 #define PROCESS_SECONDS 0.05     /* to start one */
 #define TRUST_SECONDS 2.0        /* the forecast counts as much as this much experience */
 #define TRAIN_IMAGES_GUESS 60000 /* of a data set without limit */
 #define TEST_IMAGES_GUESS 10000
+
+static double guessed_flops(const struct point *point)
+{
+    if (!strcmp(point->algorithm, "naive") || !strcmp(point->isa, "scalar"))
+        return GUESSED_FLOPS_PLAIN;
+    return strcmp(point->backend, "cuda") ? GUESSED_FLOPS_TUNED : GUESSED_FLOPS_GPU;
+}
 
 static double accuracy_cost(const struct point *point, const struct cnn_network *network)
 {
@@ -25,7 +34,7 @@ static double accuracy_cost(const struct point *point, const struct cnn_network 
     double test = point->test_limit > 0 ? point->test_limit : TEST_IMAGES_GUESS;
     return point->epochs *
            (train * (double)cnn_network_flops_train(network, 1, false) + test * 2.0 * (double)network->macs) /
-           GUESSED_FLOPS;
+           guessed_flops(point);
 }
 
 /* Samples end between the smallest number and the budget; the middle is as good a guess as any. */
@@ -41,7 +50,7 @@ double progress_cost(const struct point *point, const struct cnn_network *networ
         return 0;
     bool train = point->phase == POINT_TRAIN || point->phase == POINT_ACCURACY;
     struct verify_extent extent = verify_extent(network, point->batch, train);
-    double step = (train ? 6.0 : 2.0) * (double)network->macs * point->batch / GUESSED_FLOPS;
+    double step = (train ? 6.0 : 2.0) * (double)network->macs * point->batch / guessed_flops(point);
     double gate = extent.distinct * verify_oracle_seconds(network, extent.gradient) + step;
     return PROCESS_SECONDS + gate +
            (point->phase == POINT_ACCURACY ? accuracy_cost(point, network) : samples_cost(point, step));
@@ -88,24 +97,22 @@ void progress_line(char *out, size_t size, int number, int count, const char *ti
         snprintf(out, size, "%s%.*s%s", head, (int)cut(title, room), title, tail);
 }
 
-void progress_open(struct progress *progress, const struct point *points, int count, bool quiet)
+void progress_open(struct progress *progress, const double *cost, int count, bool quiet)
 {
     const char *terminal = getenv("TERM");
     *progress = (struct progress){
         .live = !quiet && isatty(STDERR_FILENO) && !(terminal && strcmp(terminal, "dumb") == 0),
         .count = count,
-        .cost = calloc((size_t)(count > 0 ? count : 1), sizeof(double)),
+        .cost = cost,
         .start = clock_seconds(),
     };
-    for (int i = 0; progress->live && progress->cost && i < count; i++) {
-        struct cnn_network *network = NULL;
-        struct cnn_error ignored; /* its row will say; what cannot run takes no time */
-        if (backend_find(points[i].backend, &ignored) &&
-            cnn_network_create(&network, &points[i].spec, &ignored) == CNN_OK)
-            progress->cost[i] = progress_cost(&points[i], network);
-        cnn_network_destroy(network);
-        progress->cost_left += progress->cost[i];
-    }
+    for (int i = 0; i < count; i++)
+        progress->cost_left += cost[i];
+}
+
+double progress_expected(const struct progress *progress, double cost)
+{
+    return progress_left(clock_seconds() - progress->start, progress->cost_done, cost);
 }
 
 static int terminal_columns(void)
@@ -119,7 +126,7 @@ void progress_show(struct progress *progress, const struct point *point)
     if (!progress->live)
         return;
     char title[512], line[1024];
-    double left = progress_left(clock_seconds() - progress->start, progress->cost_done, progress->cost_left);
+    double left = progress_expected(progress, progress->cost_left);
     point_title(point, title, sizeof title);
     progress_line(line, sizeof line, progress->done + 1, progress->count, title, left, terminal_columns() - 1);
     fprintf(stderr, "\r\033[K%s", line);
@@ -127,12 +134,11 @@ void progress_show(struct progress *progress, const struct point *point)
     progress->shown = true;
 }
 
-void progress_done(struct progress *progress, int index)
+void progress_done(struct progress *progress, int index, bool ran)
 {
-    double cost = progress->cost ? progress->cost[index] : 0;
     progress->done++;
-    progress->cost_done += cost;
-    progress->cost_left -= cost;
+    progress->cost_left -= progress->cost[index];
+    progress->cost_done += ran ? progress->cost[index] : 0;
 }
 
 void progress_clear(struct progress *progress)
@@ -141,11 +147,4 @@ void progress_clear(struct progress *progress)
         fputs("\r\033[K", stderr);
     fflush(stderr);
     progress->shown = false;
-}
-
-void progress_close(struct progress *progress)
-{
-    progress_clear(progress);
-    free(progress->cost);
-    progress->cost = NULL;
 }

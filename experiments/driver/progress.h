@@ -9,18 +9,20 @@ struct progress {
     bool shown; /* a line stands on the terminal */
     bool live;  /* there is a terminal, and it is wanted */
     int count, done;
-    double *cost;     /* expected seconds of each point */
-    double cost_done; /* of those that have run */
-    double cost_left; /* of the others */
-    double start;     /* clock_seconds() */
+    const double *cost; /* expected seconds of each point */
+    double cost_done;   /* of those that have run */
+    double cost_left;   /* of those that may yet */
+    double start;       /* clock_seconds() */
 };
 
-/* Fails never: without memory all points cost the same. */
-void progress_open(struct progress *progress, const struct point *points, int count, bool quiet);
+/* `cost` has expected seconds for each of `count` points and must outlive the progress. */
+void progress_open(struct progress *progress, const double *cost, int count, bool quiet);
 void progress_show(struct progress *progress, const struct point *point); /* it begins */
-void progress_done(struct progress *progress, int index);                 /* it ended */
-void progress_clear(struct progress *progress);                           /* before other text */
-void progress_close(struct progress *progress);
+void progress_done(struct progress *progress, int index, bool ran);       /* it ended, or will not run */
+void progress_clear(struct progress *progress);                           /* before other text, and at the end */
+
+/* What `cost` will really take, as the points so far have shown. */
+double progress_expected(const struct progress *progress, double cost);
 
 /* Seconds that a point will take, roughly: gate, warm-up, samples or epochs, at a few GFLOP/s. `network` NULL, one that
  * cannot exist: none. */

@@ -59,11 +59,11 @@ static int order_read(struct reader *reader, const config_setting_t *setting, vo
 {
     struct study *study = object;
     struct cnn_error why;
-    const char *word = reader_text(reader, setting, "\"listed\" or \"random\"");
+    const char *word = reader_text(reader, setting, "\"random\" or \"as-written\"");
     if (!word)
         return CNN_INVALID;
     int place = words_find(WORDS_ORDERS, word, &why);
-    study->shuffled = place == 1;
+    study->shuffled = place == 0;
     return place < 0 ? reader_fail(reader, setting, "order = %s", why.text) : CNN_OK;
 }
 
@@ -71,6 +71,7 @@ static int order_read(struct reader *reader, const config_setting_t *setting, vo
 static const struct key study_keys[] = {
     KEY_OF("title", KEY_TEXT, struct study, title),
     KEY_OF("required", KEY_BOOL, struct study, required),
+    KEY_OF("slow", KEY_BOOL, struct study, slow),
     KEY_OF("pin", KEY_BOOL, struct study, pin),
     KEY_CALL("preset", preset_read),
     KEY_WORD_OF("output", WORDS_ACTIVATIONS, struct study, output),
@@ -115,7 +116,7 @@ static void defaults(struct study *study)
         .measure = { .min_time = 0.01,
                      .warmup = 0.2,
                      .max_time = 3,
-                     .interval = 0.02,
+                     .interval = 0.01,
                      .timeout = -1,
                      .min_samples = 8,
                      .max_samples = 1000 },

@@ -82,7 +82,7 @@ struct study_exclusion {
 
 /* What holds for every point. */
 struct study_measure {
-    double min_time, warmup, max_time, interval, timeout; /* timeout -1: by phase */
+    double min_time, warmup, max_time, interval, timeout; /* timeout -1: by the estimate */
     int min_samples, max_samples;
 };
 
@@ -121,8 +121,9 @@ struct study {
     struct cnn_rates rates;
     float rate_decay;
     bool pin;      /* omp: threads keep to processors of their own */
-    bool shuffled; /* order = "random": points run in seeded random order; "listed": as expanded */
+    bool shuffled; /* order = "random": points run in seeded random order; "as-written" ("listed"): as expanded */
     bool required;
+    bool slow; /* points estimated above a minute run, too */
     struct point_choice choices[POINT_CHOICES_MAX];
     int choice_count;
 };

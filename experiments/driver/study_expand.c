@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define KEY_BYTES 2048
-#define TIMEOUT_TIMED 600.0 /* seconds; training for accuracy takes what it takes */
 
 void study_axis_of_point(enum study_axis axis, const struct point *point, char out[STUDY_WORD])
 {
@@ -134,7 +133,7 @@ static void fill_measure(const struct study *study, struct point *point)
     point->min_samples = measure->min_samples;
     point->max_samples = measure->max_samples;
     point->interval = measure->interval;
-    point->timeout = measure->timeout >= 0 ? measure->timeout : accuracy ? 0 : TIMEOUT_TIMED;
+    point->timeout = measure->timeout;
     snprintf(point->data, sizeof point->data, "%s", study->data[0] ? study->data : accuracy ? "digits" : "normal");
     snprintf(point->data_folder, sizeof point->data_folder, "%s", study->data_folder);
     point->fit = study->fit;

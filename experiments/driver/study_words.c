@@ -35,7 +35,7 @@ void words_fill(struct words *words, enum vocabulary vocabulary)
     static const char *const fits[] = { "auto", "pad", "scale", NULL };
     static const char *const pixels[] = { "standard", "unit", "signed", NULL };
     static const char *const presets[] = { "paper", "peer", NULL };
-    static const char *const orders[] = { "listed", "random", NULL };
+    static const char *const orders[] = { "random", "as-written", "listed", NULL };
     static const char *const figures[] = { "time", "throughput", "speedup", "accuracy", "loss", NULL };
     words->count = 0;
     switch (vocabulary) {

@@ -4,41 +4,21 @@
 #include "experiments/driver/sweep.h"
 #include "experiments/driver/backends.h"
 #include "experiments/driver/child.h"
-#include "experiments/driver/choices.h"
 #include "experiments/driver/clock.h"
-#include "experiments/driver/machine.h"
-#include "experiments/driver/progress.h"
-#include "experiments/driver/rows.h"
-#include "lib/random.h"
+#include "experiments/driver/oracle.h"
+#include "experiments/driver/sweep_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#define TOLD_MAX 16
 #define CHOICES_SECONDS 5
-
-struct sweep {
-    const struct study *study;
-    const struct point *points;
-    const struct sweep_options *options;
-    struct sweep_summary *summary;
-    struct rows_writer *rows;
-    struct progress progress;
-    struct machine_run run;
-    char program[4096], machine[MACHINE_SLUG], started[32];
-    char told[TOLD_MAX][512]; /* why points were `unavailable`, as said so far */
-    int told_count;
-    struct choices_book *choices; /* NULL while no point has chosen */
-    double choices_written;       /* when, by clock_seconds(); 0: never */
-    bool choices_new;             /* since then */
-    char pinned[256];             /* of the point with most threads */
-    bool linked;                  /* `latest` points here */
-    struct cnn_error out_lost;    /* stdout failed; rows go on to disk */
-    struct cnn_error *error;
-};
+#define SLOW_SECONDS 60
 
 void sweep_summary_free(struct sweep_summary *summary)
 {
@@ -47,58 +27,6 @@ void sweep_summary_free(struct sweep_summary *summary)
     free(summary->results);
     summary->results = NULL;
     summary->result_count = 0;
-}
-
-/* ---- stdout ---- */
-
-static void print_out(struct sweep *sweep, const char *text)
-{
-    if (!sweep->options->csv_stdout || !text || sweep->out_lost.status != CNN_OK)
-        return;
-    if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
-        return;
-    if (errno == EPIPE)
-        sweep->summary->signal = SIGPIPE;
-    cnn_error_set(&sweep->out_lost, CNN_ERROR, "stdout: cannot be written: %s; all rows are in %s", strerror(errno),
-                  sweep->summary->rows);
-}
-
-static void print_header(struct sweep *sweep)
-{
-    if (sweep->options->csv_headed)
-        return;
-    char *header = rows_header_text();
-    print_out(sweep, header);
-    free(header);
-}
-
-/* ---- notes on stderr ---- */
-
-/* Whether this reason is new. */
-static bool remember(struct sweep *sweep, const char *reason)
-{
-    for (int i = 0; i < sweep->told_count; i++)
-        if (strncmp(sweep->told[i], reason, sizeof sweep->told[i] - 1) == 0)
-            return false;
-    if (sweep->told_count < TOLD_MAX)
-        snprintf(sweep->told[sweep->told_count++], sizeof *sweep->told, "%s", reason);
-    return true;
-}
-
-/* A failure is said as it happens; what this machine lacks, once for all points that lack it. */
-static void note(struct sweep *sweep, const struct point *point, const struct result *result)
-{
-    char title[512];
-    if (sweep->options->quiet || result->status == CNN_OK || result->status == CNN_UNSTABLE)
-        return;
-    if (result->status == CNN_UNAVAILABLE && !remember(sweep, result->reason))
-        return;
-    progress_clear(&sweep->progress);
-    point_title(point, title, sizeof title);
-    if (result->status == CNN_UNAVAILABLE)
-        fprintf(stderr, "%s: left out: %s\n", point->label, result->reason);
-    else
-        fprintf(stderr, "%s: %s: %s\n", title, cnn_status_word(result->status), result->reason);
 }
 
 /* ---- the record ---- */
@@ -144,19 +72,63 @@ static int open_folder(struct sweep *sweep)
     return write_record(sweep);
 }
 
+/* Points go on without it: every one then asks the oracle for itself. */
+static void open_answers(struct sweep *sweep)
+{
+    int length = snprintf(sweep->answers, sizeof sweep->answers, "%s/.answers", sweep->summary->folder);
+    bool fits = length > 0 && (size_t)length < sizeof sweep->answers;
+    if (!fits || (mkdir(sweep->answers, 0777) && errno != EEXIST))
+        sweep->answers[0] = '\0';
+}
+
+static void close_answers(struct sweep *sweep)
+{
+    for (int i = 0; sweep->answers[0] && i < sweep->schedule.count; i++)
+        oracle_forget(sweep->answers, sweep->schedule.group[i]);
+    if (sweep->answers[0])
+        rmdir(sweep->answers);
+}
+
 /* ---- points ---- */
 
-/* What can be known without a process of its own is not worth one. Returns false when a signal came. */
-static bool run_point(struct sweep *sweep, const struct point *point, const struct cnn_network *network,
-                      struct cnn_error *why, struct result *result)
+/* What the user has no time for. */
+static bool leave_out(struct sweep *sweep, double cost, struct result *result)
 {
-    if (network && !backend_find(point->backend, why))
-        network = NULL;
-    if (network)
-        return child_run(sweep->program, point, result);
+    char expected[32], left[32];
+    double budget = sweep->options->budget, remaining = budget - (clock_seconds() - sweep->start);
+    double takes = progress_expected(&sweep->progress, cost);
+    progress_duration(takes, expected, sizeof expected);
+    progress_duration(fmax(remaining, 0), left, sizeof left);
+    if (cost > SLOW_SECONDS && !sweep->study->slow) {
+        result_set(result, CNN_SKIPPED, "would take about %s: points above a minute are run with --slow", expected);
+        sweep->slow++;
+        return true;
+    }
+    if (budget > 0 && takes > remaining) {
+        result_set(result, CNN_SKIPPED, "would take about %s, %s of --budget were left", expected, left);
+        sweep->late++;
+        return true;
+    }
+    return false;
+}
+
+/* What can be known without a process of its own is not worth one. Returns false when a signal came. */
+static bool run_point(struct sweep *sweep, int index, const struct cnn_network *network, struct cnn_error *why,
+                      struct result *result)
+{
+    struct point point = sweep->points[index];
+    double cost = sweep->schedule.cost[index];
     result_init(result);
-    result_set(result, why->status, "%s", why->text);
-    return true;
+    if (!network || !backend_find(point.backend, why)) {
+        result_set(result, why->status, "%s", why->text);
+        return true;
+    }
+    if (leave_out(sweep, cost, result))
+        return true;
+    if (point.timeout < 0)
+        point.timeout = schedule_patience(cost);
+    memcpy(point.answers, sweep->answers, sizeof point.answers);
+    return child_run(sweep->program, &point, result);
 }
 
 static int write_choices(struct sweep *sweep)
@@ -196,18 +168,16 @@ static int keep_row(struct sweep *sweep, const struct row_context *context, cons
     if (rows_append(sweep->rows, context, point, network, result, sweep->error))
         return sweep->error->status;
     char *row = rows_row_text(context, point, network, result);
-    print_out(sweep, row);
+    sweep_print(sweep, row);
     free(row);
     sweep->summary->counts[result->status]++;
     sweep->summary->points++;
     if (result->status == CNN_UNAVAILABLE && point->required)
         sweep->summary->required_missing = true;
-    note(sweep, point, result);
+    sweep_note(sweep, point, result);
     struct cnn_error link;
-    if (!sweep->linked && rows_point_latest(sweep->rows, &link) && !sweep->options->quiet) {
-        progress_clear(&sweep->progress);
-        fprintf(stderr, "%s\n", link.text);
-    }
+    if (!sweep->linked && rows_point_latest(sweep->rows, &link))
+        sweep_say(sweep, "%s", link.text);
     sweep->linked = true;
     int status = keep_choices(sweep, point, result);
     free(result->sample); /* on disk now; the rest is small */
@@ -231,43 +201,33 @@ static int do_point(struct sweep *sweep, int index)
     progress_show(&sweep->progress, point);
     if (cnn_network_create(&network, &point->spec, &why))
         network = NULL;
-    if (run_point(sweep, point, network, &why, result))
+    if (run_point(sweep, index, network, &why, result))
         status = keep_row(sweep, &context, point, network, result);
     cnn_network_destroy(network);
-    progress_done(&sweep->progress, index);
+    progress_done(&sweep->progress, index, result->status != CNN_SKIPPED);
     return status;
 }
 
-/* The order of the points, malloc'd: drawn from the study's seed, or as listed. */
-static int32_t *make_order(const struct study *study, int count)
+static int do_points(struct sweep *sweep)
 {
-    int32_t *order = calloc((size_t)(count > 0 ? count : 1), sizeof *order);
-    struct cnn_random random;
-    if (!order)
-        return NULL;
-    for (int i = 0; i < count; i++)
-        order[i] = i;
-    if (study->shuffled) {
-        cnn_random_init(&random, study->seed, CNN_STREAM_ORDER, 0);
-        cnn_random_shuffle(&random, order, count);
-    }
-    return order;
-}
-
-static int do_points(struct sweep *sweep, const int32_t *order, int count)
-{
+    const struct schedule *schedule = &sweep->schedule;
     int status = CNN_OK;
-    for (int i = 0; i < count && status == CNN_OK && !sweep->summary->signal; i++) {
-        status = do_point(sweep, order[i]);
+    for (int i = 0; i < schedule->count && status == CNN_OK && !sweep->summary->signal; i++) {
+        status = do_point(sweep, schedule->order[i]);
+        if (!schedule_needed_again(schedule, i))
+            oracle_forget(sweep->answers, schedule->group[schedule->order[i]]);
         if (!sweep->summary->signal)
             sweep->summary->signal = child_interrupted();
     }
-    sweep->summary->left = count - sweep->summary->points;
+    sweep->summary->left = schedule->count - sweep->summary->points;
     return status;
 }
 
 static int prepare(struct sweep *sweep, int count)
 {
+    bool cheap_first = sweep->options->budget > 0;
+    if (schedule_make(&sweep->schedule, sweep->study, sweep->points, count, cheap_first, sweep->error))
+        return sweep->error->status;
     sweep->summary->results = calloc((size_t)(count > 0 ? count : 1), sizeof *sweep->summary->results);
     if (!sweep->summary->results)
         return cnn_error_set(sweep->error, CNN_OOM, "no memory for the results of %d points", count);
@@ -281,7 +241,10 @@ static int prepare(struct sweep *sweep, int count)
     else if (child_program(sweep->options->argc > 0 ? sweep->options->argv[0] : NULL, sweep->program,
                            sizeof sweep->program, sweep->error))
         return sweep->error->status;
-    return open_folder(sweep);
+    if (open_folder(sweep))
+        return sweep->error->status;
+    open_answers(sweep);
+    return CNN_OK;
 }
 
 static int finish(struct sweep *sweep, int status)
@@ -306,14 +269,17 @@ int sweep_run(const struct study *study, const struct point *points, int count, 
 {
     struct sweep sweep = { .study = study, .points = points, .options = options, .summary = summary, .error = error };
     *summary = (struct sweep_summary){ 0 };
-    int32_t *order = make_order(study, count);
+    sweep.start = clock_seconds();
     child_signals_catch();
-    int status = order ? prepare(&sweep, count) : cnn_error_set(error, CNN_OOM, "no memory for %d points", count);
+    int status = prepare(&sweep, count);
     if (status == CNN_OK) {
-        print_header(&sweep);
-        progress_open(&sweep.progress, points, count, options->quiet);
-        status = finish(&sweep, do_points(&sweep, order, count));
-        progress_close(&sweep.progress);
+        sweep_print_header(&sweep);
+        progress_open(&sweep.progress, sweep.schedule.cost, count, options->quiet);
+        status = do_points(&sweep);
+        progress_clear(&sweep.progress);
+        close_answers(&sweep);
+        status = finish(&sweep, status);
+        sweep_tell_skipped(&sweep);
     }
     if (status == CNN_OK)
         status = rows_close(sweep.rows, error);
@@ -321,6 +287,6 @@ int sweep_run(const struct study *study, const struct point *points, int count, 
         rows_close(sweep.rows, NULL);
     child_signals_release();
     choices_book_free(sweep.choices);
-    free(order);
+    schedule_free(&sweep.schedule);
     return status;
 }

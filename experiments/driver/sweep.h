@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the points of one study, each in a process of its own, and writes a row for every one of them as it ends. Points
- * run in seeded random order where the study says so, else as listed. */
+ * run in the order that schedule.h describes. */
 #ifndef DRIVER_SWEEP_H
 #define DRIVER_SWEEP_H
 
@@ -16,6 +16,7 @@ struct sweep_options {
     const char *program; /* this program, to be re-executed for every point; NULL: found by child_program() */
     int argc;            /* the command line, for the record */
     char **argv;
+    double budget;   /* seconds: cheap points first, what does not fit is skipped; 0: no such limit */
     bool quiet;      /* nothing on stderr: no progress line, no notes of points that failed or were left out */
     bool csv_stdout; /* rows go to stdout as well, header first */
     bool csv_headed; /* the header is already there (a second study into the same pipe) */

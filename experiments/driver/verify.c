@@ -15,10 +15,10 @@
  * more than ORACLE_SECONDS_MOST. The forward pass of one image is always checked. With less than 4 distinct images in a
  * batch that has room for them, or no gradient, the row says so. */
 #include "experiments/driver/verify.h"
+#include "experiments/driver/oracle.h"
 #include "lib/checked.h"
 #include "lib/loss.h"
 #include "lib/random.h"
-#include "lib/reference.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@
 #include <string.h>
 
 #define ORACLE_SECONDS_PER_MAC 7e-9
-#define ORACLE_SECONDS_QUICK 2.0
+#define ORACLE_SECONDS_QUICK 0.25
 #define ORACLE_SECONDS_USUAL 20.0
 #define ORACLE_SECONDS_MOST 60.0
 #define DISTINCT_MOST 8
@@ -40,13 +40,12 @@ struct gate {
     struct bench *bench;
     enum cnn_phase phase;
     struct verify_extent extent;
-    struct cnn_reference *reference;
+    struct oracle_answer oracle;
     float *images, *distinct;                  /* of the batch; of the oracle */
     int32_t *labels, *distinct_labels, *place; /* place[i]: which distinct image stands at i */
     double *counts;
     int32_t *found_labels;
     float *outputs, *after;
-    double expected_loss;
     double worst; /* largest |error| / bound */
     struct cnn_error *error;
 };
@@ -140,15 +139,13 @@ static int open_gate(struct gate *gate)
     if (!gate->images || !gate->distinct || !gate->labels || !gate->distinct_labels || !gate->place || !gate->counts ||
         !gate->found_labels || !gate->outputs || !gate->after)
         return cnn_error_set(gate->error, CNN_OOM, "gate: no memory for its batch of %d images", (int)batch);
-    if (cnn_reference_create(&gate->reference, network, (int)distinct, gate->error))
-        return cnn_error_prefix(gate->error, "gate");
     draw_images(gate);
     return CNN_OK;
 }
 
 static void close_gate(struct gate *gate)
 {
-    cnn_reference_destroy(gate->reference);
+    oracle_free(&gate->oracle);
     free(gate->images);
     free(gate->distinct);
     free(gate->labels);
@@ -160,13 +157,21 @@ static void close_gate(struct gate *gate)
     free(gate->after);
 }
 
-static void run_oracle(struct gate *gate)
+static int ask_oracle(struct gate *gate)
 {
-    cnn_reference_write_parameters(gate->reference, gate->bench->parameters);
-    gate->expected_loss = cnn_reference_forward(gate->reference, gate->distinct, gate->distinct_labels, gate->counts,
-                                                gate->extent.distinct);
-    if (gate->extent.gradient)
-        cnn_reference_backward(gate->reference);
+    const struct oracle_question question = {
+        .network = gate->bench->network,
+        .parameters = gate->bench->parameters,
+        .images = gate->distinct,
+        .labels = gate->distinct_labels,
+        .counts = gate->counts,
+        .distinct = gate->extent.distinct,
+        .batch = gate->bench->options.batch,
+        .gradient = gate->extent.gradient,
+    };
+    if (oracle_ask(&gate->oracle, &question, gate->bench->point->answers, gate->error))
+        return cnn_error_prefix(gate->error, "gate");
+    return CNN_OK;
 }
 
 /* False where `found` is not within `bound` of `expected`; the caller then says what it was. NaN and infinity never
@@ -203,8 +208,7 @@ static const char *phase_word(enum cnn_phase phase)
 static int compare_outputs(struct gate *gate)
 {
     const struct cnn_network *network = gate->bench->network;
-    const double *expected = cnn_reference_output(gate->reference, network->layer_count - 1);
-    const double *bound = cnn_reference_output_bound(gate->reference, network->layer_count - 1);
+    const double *expected = gate->oracle.output, *bound = gate->oracle.output_bound;
     for (int i = 0; i < gate->bench->options.batch; i++)
         for (int c = 0; c < network->classes; c++) {
             int64_t at = (int64_t)gate->place[i] * network->classes + c;
@@ -216,16 +220,28 @@ static int compare_outputs(struct gate *gate)
     return CNN_OK;
 }
 
+/* The label of exact outputs, as cnn_answer_label() has it. */
+static int32_t exact_label(const struct cnn_network *network, const double *output)
+{
+    int32_t best = 0;
+    if (network->classes == 1) {
+        float on, off;
+        cnn_loss_targets(network, &on, &off);
+        return output[0] >= ((double)on + (double)off) / 2 ? 0 : 1;
+    }
+    for (int c = 1; c < network->classes; c++)
+        best = output[c] > output[best] ? c : best;
+    return best;
+}
+
 /* Whether `label` can be the answer for outputs that lie within their bounds. */
 static bool label_possible(const struct cnn_network *network, int32_t label, const double *output, const double *bound)
 {
     if (label < 0 || label >= network->label_count)
         return false;
     if (network->classes == 1) {
-        float on, off;
-        cnn_loss_targets(network, &on, &off);
-        double middle = ((double)on + (double)off) / 2;
-        return label == 0 ? output[0] + bound[0] >= middle : output[0] - bound[0] < middle;
+        const double nearest = output[0] + (label == 0 ? bound[0] : -bound[0]);
+        return label == exact_label(network, &nearest);
     }
     for (int c = 0; c < network->classes; c++)
         if (output[c] - bound[c] > output[label] + bound[label])
@@ -236,14 +252,13 @@ static bool label_possible(const struct cnn_network *network, int32_t label, con
 static int compare_labels(struct gate *gate)
 {
     const struct cnn_network *network = gate->bench->network;
-    const double *expected = cnn_reference_output(gate->reference, network->layer_count - 1);
-    const double *bound = cnn_reference_output_bound(gate->reference, network->layer_count - 1);
+    const double *expected = gate->oracle.output, *bound = gate->oracle.output_bound;
     for (int i = 0; i < gate->bench->options.batch; i++) {
         int64_t at = (int64_t)gate->place[i] * network->classes;
         if (!label_possible(network, gate->found_labels[i], expected + at, bound + at))
             return cnn_error_set(gate->error, CNN_MISMATCH, "%s: image %d in a batch of %d got label %d, the oracle %d",
                                  phase_word(gate->phase), i, gate->bench->options.batch, gate->found_labels[i],
-                                 cnn_reference_label(gate->reference, gate->place[i]));
+                                 exact_label(network, expected + at));
     }
     return CNN_OK;
 }
@@ -252,15 +267,15 @@ static int compare_sums(struct gate *gate, const struct cnn_answer *answer)
 {
     int batch = gate->bench->options.batch;
     int64_t correct = 0;
-    double bound = cnn_reference_loss_bound(gate->reference);
+    double expected = gate->oracle.loss, bound = gate->oracle.loss_bound;
     for (int i = 0; i < batch; i++)
         correct += gate->found_labels[i] == gate->labels[i];
     if (answer->images != batch || answer->correct != correct)
         return cnn_error_set(
             gate->error, CNN_MISMATCH, "%s: %lld of %lld images were counted correct, their labels say %lld of %d",
             phase_word(gate->phase), (long long)answer->correct, (long long)answer->images, (long long)correct, batch);
-    if (!within(gate, answer->loss_sum, gate->expected_loss, bound))
-        return mismatch(gate, answer->loss_sum, gate->expected_loss, bound, "%s: sum of the losses of %d images",
+    if (!within(gate, answer->loss_sum, expected, bound))
+        return mismatch(gate, answer->loss_sum, expected, bound, "%s: sum of the losses of %d images",
                         phase_word(gate->phase), batch);
     return CNN_OK;
 }
@@ -277,8 +292,7 @@ static const struct cnn_layer *layer_of_parameter(const struct cnn_network *netw
 static int compare_gradient(struct gate *gate)
 {
     const struct cnn_network *network = gate->bench->network;
-    const double *expected = cnn_reference_gradient(gate->reference);
-    const double *bounds = cnn_reference_gradient_bound(gate->reference);
+    const double *expected = gate->oracle.gradient, *bounds = gate->oracle.gradient_bound;
     for (int64_t i = 0; i < network->parameters; i++) {
         double after = gate->after[i], found = (gate->bench->parameters[i] - after) / GATE_RATE;
         double bound = bounds[i] + ROUNDOFF * (2 * fabs(expected[i]) + fabs(after) / GATE_RATE) + TINY;
@@ -351,7 +365,7 @@ int verify_program(struct bench *bench, struct result *result, struct cnn_error 
     };
     int status = open_gate(&gate);
     if (status == CNN_OK)
-        run_oracle(&gate);
+        status = ask_oracle(&gate);
     for (size_t i = 0; status == CNN_OK && i < sizeof phases / sizeof *phases; i++) {
         gate.phase = phases[i];
         if (bench->options.phases & gate.phase)

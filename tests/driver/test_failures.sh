@@ -19,12 +19,12 @@ fail() {
 
 # Points that take a minute each.
 cat >"$work/long.cfg" <<'END'
-network = "lenet5"; width = [1, 2]; batch = 1; order = "listed"; phase = "classify";
+network = "lenet5"; width = [1, 2]; batch = 1; order = "as-written"; phase = "classify";
 series = ( { id = "cpu"; backend = "cpu"; algorithm = "direct"; } );
 warmup = 0.01; min_time = 0.001; max_time = 60.0; min_samples = 6; max_samples = 1000000; interval = 0.0001;
 END
 cat >"$work/short.cfg" <<'END'
-network = "lenet5"; width = [1, 2, 3, 4]; batch = 1; order = "listed"; phase = "classify";
+network = "lenet5"; width = [1, 2, 3, 4]; batch = 1; order = "as-written"; phase = "classify";
 series = ( { id = "cpu"; backend = "cpu"; algorithm = "direct"; } );
 warmup = 0.001; min_time = 0.001; max_time = 0.01; interval = 1;
 END

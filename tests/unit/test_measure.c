@@ -2,6 +2,7 @@
 /* The gate and the way of a point, on the oracle as a backend: a right program passes, every kind of wrong one is a
  * mismatch that names its first wrong element; what cannot be measured says why before anything large is allocated. */
 #include "tests/unit/core.h"
+#include "tests/unit/files.h"
 
 #include "experiments/driver/measure.h"
 #include "tests/checker/oracle_backend.h"
@@ -28,6 +29,7 @@ enum fault {
 };
 
 static enum fault fault;
+static const char *answers = ""; /* folder where points share what the oracle said */
 static struct cnn_backend faulty;
 static const struct cnn_network *seen; /* of the compiled program */
 static int seen_batch;
@@ -147,6 +149,7 @@ static struct point small_point(enum point_phase phase, int batch)
                            .rates = { 0.01f, 0, 0 },
                            .rate_decay = 1,
                            .epochs = 2 };
+    snprintf(point.answers, sizeof point.answers, "%s", answers);
     point.spec = core_empty(12);
     core_add(&point.spec, CNN_CONV, 3, 3, 1)->activation = CNN_TANH;
     core_add(&point.spec, CNN_MAXPOOL, 0, 2, 2);
@@ -233,6 +236,24 @@ static void a_wrong_gradient_is_a_mismatch(void **state)
     assert_mismatch(POINT_CLASSIFY, PARAMETERS_MOVE, "parameters changed");
 }
 
+/* The gate is the same where another point has asked the oracle before. */
+static void shared_answers_excuse_nothing(void **state)
+{
+    void *folder = NULL;
+    assert_int_equal(files_folder_make(&folder), 0);
+    answers = folder;
+    struct point point = small_point(POINT_TRAIN, 11);
+    struct result computed = measure(&point, RIGHT), shared = measure(&point, RIGHT);
+    assert_true(computed.verified_error > 0 && computed.verified_error == shared.verified_error);
+    assert_int_equal(rmdir(folder), -1); /* something was left there */
+    a_right_program_passes(state);
+    a_wrong_output_is_a_mismatch(state);
+    a_wrong_label_or_sum_is_a_mismatch(state);
+    a_wrong_gradient_is_a_mismatch(state);
+    answers = "";
+    assert_int_equal(files_folder_remove(&folder), 0);
+}
+
 static void what_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -281,18 +302,6 @@ static void what_does_not_fit_is_oom_before_it_is_taken(void **state)
     assert_true(result.peak_bytes < (int64_t)1 << 30);
 }
 
-static void training_that_diverges_while_timed_is_an_error(void **state)
-{
-    (void)state;
-    struct point point = small_point(POINT_TRAIN, 4);
-    point.rates.rate = INFINITY;
-    point.min_time = 5e-3;
-    struct result result = measure(&point, RIGHT);
-    assert_int_equal(result.status, CNN_ERROR);
-    assert_non_null(strstr(result.reason, "smaller rate"));
-    assert_true(isnan(result.median));
-}
-
 static struct point digits_point(void)
 {
     struct point point = small_point(POINT_ACCURACY, 16);
@@ -302,6 +311,20 @@ static struct point digits_point(void)
     point.test_limit = 20;
     point.rates.rate = 0.05f;
     return point;
+}
+
+static void training_that_diverges_is_an_error(void **state)
+{
+    (void)state;
+    struct point points[] = { small_point(POINT_TRAIN, 4), digits_point() };
+    for (int i = 0; i < 2; i++) {
+        points[i].rates.rate = INFINITY;
+        points[i].min_time = 5e-3;
+        struct result result = measure(&points[i], RIGHT);
+        assert_int_equal(result.status, CNN_ERROR);
+        assert_true(i == 1 || strstr(result.reason, "smaller rate"));
+        assert_true(isnan(result.median));
+    }
 }
 
 static void epochs_are_told_one_by_one(void **state)
@@ -341,16 +364,6 @@ static void timed_steps_take_images_of_a_set_too(void **state)
     assert_true(result.status == CNN_OK || result.status == CNN_UNSTABLE);
 }
 
-static void training_that_diverges_is_an_error(void **state)
-{
-    (void)state;
-    struct point point = digits_point();
-    point.rates.rate = INFINITY;
-    struct result result = measure(&point, RIGHT);
-    assert_int_equal(result.status, CNN_ERROR);
-    assert_true(isnan(result.median));
-}
-
 static void data_that_is_not_there_or_does_not_fit_is_said(void **state)
 {
     (void)state;
@@ -377,13 +390,13 @@ int main(void)
         cmocka_unit_test(a_wrong_output_is_a_mismatch),
         cmocka_unit_test(a_wrong_label_or_sum_is_a_mismatch),
         cmocka_unit_test(a_wrong_gradient_is_a_mismatch),
+        cmocka_unit_test(shared_answers_excuse_nothing),
         cmocka_unit_test(what_cannot_be_is_said),
         cmocka_unit_test(fewer_threads_than_asked_for_are_said),
         cmocka_unit_test(what_does_not_fit_is_oom_before_it_is_taken),
-        cmocka_unit_test(training_that_diverges_while_timed_is_an_error),
+        cmocka_unit_test(training_that_diverges_is_an_error),
         cmocka_unit_test(epochs_are_told_one_by_one),
         cmocka_unit_test(timed_steps_take_images_of_a_set_too),
-        cmocka_unit_test(training_that_diverges_is_an_error),
         cmocka_unit_test(data_that_is_not_there_or_does_not_fit_is_said),
     };
     return cmocka_run_group_tests(tests, make_faulty, free_faulty);

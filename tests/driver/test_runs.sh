@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# How a run goes: its order, what it skips for lack of time, what its points share.
+#
+# Usage: test_runs.sh PROGRAM
+set -u
+program=${1:?the program}
+case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
+unset CONVSCALE_DATA CONVSCALE_MACHINE CONVSCALE_HOME
+work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+    printf 'FAILED: %s\n' "$1"
+    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
+    failures=$((failures + 1))
+}
+
+# run ARGUMENTS...: sets status; stdout is in out.txt, stderr in err.txt.
+run() {
+    "$program" --format csv "$@" >out.txt 2>err.txt </dev/null
+    status=$?
+}
+
+expect() { [ "$status" -eq "$1" ] || fail "$2: exit $status, expected $1" "$(cat err.txt)"; }
+tells() { grep -qF -- "$1" err.txt || fail "$2: stderr does not say '$1'" "$(cat err.txt)"; }
+with_status() { grep -c ",$1," out.txt; }
+# The n-th column of all rows in one line; the first columns hold no commas.
+column() { tail -n +2 out.txt | cut -d , -f "$1" | tr '\n' ' '; }
+
+QUICK='warmup = 0.001; min_time = 0.001; max_time = 0.01; min_samples = 6; interval = 1;'
+cat >small.cfg <<END
+network = "garcia"; image = 20; width = [1, 2, 3, 4]; batch = 1; phase = "classify"; $QUICK
+series = ( { id = "a"; label = "A"; backend = "cpu"; algorithm = "naive"; }, { id = "b"; label = "B"; backend = "cpu"; algorithm = "direct"; } );
+END
+
+# ---- order ----
+run --order as-written --set width=3,1 small.cfg
+expect 0 '--order as-written'
+[ "$(column 5)" = '3 3 1 1 ' ] || fail 'as written' "$(column 5)"
+run --set seed=3 small.cfg
+random=$(column 5)
+run --order random --set order=as-written --order random --set seed=3 small.cfg
+[ "$(column 5)" = "$random" ] || fail 'the seed decides the order' "$random against $(column 5)"
+run --set seed=4 small.cfg
+[ "$(column 5)" != "$random" ] || fail 'another seed, another order' "$random"
+echo "$random" | awk '{ for (i = 1; i < NF; i += 2) if ($i != $(i + 1)) exit 1 }' || fail 'a size stands together' "$random"
+[ -z "$(find results -name .answers)" ] || fail 'what points share is gone after the run'
+
+# ---- what there is no time for ----
+run --set 'width=1,400' --set batch=100 --filter series=a small.cfg
+expect 0 'a point above a minute beside one below'
+[ "$(with_status skipped)" -eq 1 ] || fail 'a point above a minute is skipped' "$(cat out.txt)"
+tells '1 point was skipped that would take more than a minute each: --slow runs them' 'what is skipped is told'
+run --set width=400 --set batch=100 --filter series=a small.cfg
+expect 1 'nothing but skipped points'
+run --budget 0.000001 --slow small.cfg
+expect 1 'a budget for nothing'
+[ "$(with_status skipped)" -eq 8 ] || fail 'what a budget has no room for is skipped' "$(cat out.txt)"
+tells '8 points were skipped for lack of time: a larger --budget has room for them' 'a budget for nothing'
+run --budget 10m --order as-written --set width=4,1,3 --filter series=b small.cfg
+expect 0 'a large budget'
+[ "$(column 5)" = '1 3 4 ' ] || fail 'cheap points come first' "$(column 5)"
+run --budget soon small.cfg
+expect 2 'a budget that is no time'
+tells '--budget soon: expected a time, as in 90s, 10m or 2h' 'a budget that is no time'
+run --timeout 1ms small.cfg
+expect 2 'a time in a unit that is none'
+cat >long.cfg <<END
+network = "lenet5"; phase = "classify"; max_time = 60.0; max_samples = 1000000; min_samples = 1000000;
+series = ( { id = "a"; label = "A"; backend = "cpu"; algorithm = "direct"; } );
+END
+run --slow --timeout 0.3s long.cfg
+expect 1 'a point that takes too long'
+[ "$(with_status timeout)" -eq 1 ] || fail '--timeout ends it' "$(cat out.txt)"
+
+# ---- what is not here ----
+cat >lacking.cfg <<END
+network = "garcia"; batch = 1; phase = "accuracy"; data = "mnist"; $QUICK
+series = ( { id = "a"; label = "A"; backend = "cpu"; algorithm = "direct"; } );
+END
+run --data "$work" lacking.cfg
+expect 0 'data that are not here'
+run --data "$work" --required lacking.cfg
+expect 1 'data that are not here and required'
+
+[ "$failures" -eq 0 ] || exit 1
+echo 'runs go as they should'
