@@ -25,16 +25,17 @@ static int draw(struct drawing *drawing, const struct chart_plot *plot, struct c
         return error->status;
     if (!drawing->drawable)
         return CNN_OK;
-    int status = chart_gnuplot(drawing->scripts, plot->script, drawing->folder, plot->name, error);
+    int status =
+        chart_gnuplot(drawing->scripts, plot->script, drawing->folder, plot->name, &drawing->run->style, error);
     if (status == CNN_UNAVAILABLE) {
         drawing->drawable = false;
         drawing->unavailable = *error;
         return CNN_OK;
     }
-    if (status == CNN_OK) {
-        chart_say(drawing->run, "%s/%s.svg", drawing->folder, plot->name);
-        chart_say(drawing->run, "%s/%s.png", drawing->folder, plot->name);
-    }
+    const char *formats = drawing->run->style.formats;
+    char word[8], ending[16];
+    while (status == CNN_OK && chart_format_next(&formats, word, ending))
+        chart_say(drawing->run, "%s/%s%s", drawing->folder, plot->name, ending);
     return status;
 }
 
@@ -96,11 +97,14 @@ static int draw_all(struct drawing *drawing, struct cnn_error *error)
     return draw_phase(drawing, "accuracy", trained, error);
 }
 
-int charts_draw(const char *run_folder, FILE *log, struct cnn_error *error)
+int charts_draw(const char *run_folder, const struct chart_style *style, FILE *log, struct cnn_error *error)
 {
     struct chart_run run;
     struct drawing drawing = { .run = &run };
     int status = chart_run_open(&run, run_folder, log, error);
+    run.style = style ? *style : (struct chart_style){ 0 };
+    if (!run.style.formats)
+        run.style.formats = "svg png";
     if (status == CNN_OK && run.rows.count == 0)
         chart_say(&run, "no charts: %s/rows.csv has no rows", run_folder);
     if (status == CNN_OK && run.rows.count > 0) {

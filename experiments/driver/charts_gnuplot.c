@@ -57,9 +57,10 @@ static void first_words(const char *path, char *out, size_t size)
         fclose(file);
 }
 
-static int run_gnuplot(const char *script, const char *base, const char *log, int *status)
+static int run_gnuplot(const char *script, const char *base, const char *formats, const char *width, const char *log,
+                       int *status)
 {
-    char *argv[] = { "gnuplot", "-d", "-c", (char *)script, (char *)base, NULL };
+    char *argv[] = { "gnuplot", "-d", "-c", (char *)script, (char *)base, (char *)formats, (char *)width, NULL };
     posix_spawn_file_actions_t files;
     pid_t child;
     int failure = posix_spawn_file_actions_init(&files);
@@ -82,37 +83,131 @@ static bool is_picture(const char *base, const char *ending)
 {
     char path[PATH_TEXT + 8];
     struct stat there;
-    snprintf(path, sizeof path, "%s.%s", base, ending);
+    snprintf(path, sizeof path, "%s%s", base, ending);
     return stat(path, &there) == 0 && there.st_size >= PICTURE_BYTES_MIN;
 }
 
 static void remove_file(const char *base, const char *ending)
 {
     char path[PATH_TEXT + 8];
-    snprintf(path, sizeof path, "%s.%s", base, ending);
+    snprintf(path, sizeof path, "%s%s", base, ending);
     unlink(path);
 }
 
-int chart_gnuplot(const char *scripts, const char *script, const char *folder, const char *name,
-                  struct cnn_error *error)
+/* ---- formats ---- */
+
+static const struct {
+    const char *word, *ending;
+} formats_known[] = { { "svg", ".svg" }, { "png", ".png" }, { "pdf", ".pdf" }, { "tex", "-latex.tex" } };
+
+#define FORMATS_KNOWN (sizeof formats_known / sizeof *formats_known)
+
+bool chart_format_next(const char **formats, char word[8], char ending[16])
 {
-    char base[PATH_TEXT], path[PATH_TEXT], log[PATH_TEXT + 8], words[256];
+    *formats += strspn(*formats, " ");
+    int length = (int)strcspn(*formats, " ");
+    snprintf(word, 8, "%.*s", length, *formats);
+    *formats += length;
+    for (size_t i = 0; i < FORMATS_KNOWN; i++)
+        if (strcmp(word, formats_known[i].word) == 0) {
+            snprintf(ending, 16, "%s", formats_known[i].ending);
+            return true;
+        }
+    return false;
+}
+
+int chart_formats_parse(char out[32], const char *text, struct cnn_error *error)
+{
+    char list[64], word[8], ending[16];
+    const char *at = list;
+    size_t used = 0;
+    snprintf(list, sizeof list, "%s", text);
+    for (char *c = list; *c; c++)
+        *c = *c == ',' ? ' ' : *c;
+    out[0] = '\0';
+    while (chart_format_next(&at, word, ending))
+        if (!strstr(out, word))
+            used += (size_t)snprintf(out + used, 32 - used, "%s%s", used ? " " : "", word);
+    return used > 0 && !word[0] ? CNN_OK
+                                : cnn_error_set(error, CNN_INVALID,
+                                                "--figures %.40s: expected some of svg, png, pdf and tex with commas "
+                                                "between",
+                                                text);
+}
+
+int chart_width_parse(double *millimetres, const char *text, struct cnn_error *error)
+{
+    static const struct {
+        const char *unit;
+        double millimetres;
+    } units[] = { { "mm", 1 }, { "", 1 }, { "cm", 10 }, { "in", 25.4 } };
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].unit) == 0)
+            *millimetres = value * units[i].millimetres;
+    return *millimetres >= 40 && *millimetres <= 1000
+               ? CNN_OK
+               : cnn_error_set(error, CNN_INVALID, "--figure-width %.40s: expected 40mm to 1000mm, as in 88mm or 3.5in",
+                               text);
+}
+
+/* ---- one figure ---- */
+
+/* Old pictures must not pass for new ones. Returns the first format that has none, or NULL. */
+static const char *missing_picture(const char *base, const char *formats, bool remove)
+{
+    for (size_t i = 0; i < FORMATS_KNOWN; i++) {
+        if (!strstr(formats, formats_known[i].word))
+            continue;
+        if (remove)
+            remove_file(base, formats_known[i].ending);
+        else if (!is_picture(base, formats_known[i].ending))
+            return formats_known[i].word;
+    }
+    return NULL;
+}
+
+/* LaTeX takes its words from another file, hence a process of its own. */
+static int draw_formats(const char *script, const char *base, const char *formats, double millimetres,
+                        struct cnn_error *error)
+{
+    char log[PATH_TEXT + 8], width[32] = "", words[256];
     int status = 0;
-    if (snprintf(base, sizeof base, "%s/%s", folder, name) >= (int)sizeof base ||
-        snprintf(path, sizeof path, "%s/%s", scripts, script) >= (int)sizeof path)
-        return cnn_error_set(error, CNN_ERROR, "%.200s...: this path is too long for charts", folder);
+    if (millimetres > 0)
+        snprintf(width, sizeof width, "%g", millimetres);
     snprintf(log, sizeof log, "%s.log", base);
-    remove_file(base, "svg"); /* an old picture must not pass for a new one */
-    remove_file(base, "png");
-    int failure = run_gnuplot(path, base, log, &status);
+    missing_picture(base, formats, true);
+    int failure = run_gnuplot(script, base, formats, width, log, &status);
     if (failure == ENOENT || (!failure && WIFEXITED(status) && WEXITSTATUS(status) == 127))
         return cnn_error_set(error, CNN_UNAVAILABLE, "gnuplot is not installed (package gnuplot-nox or gnuplot)");
     if (failure)
         return cnn_error_set(error, CNN_ERROR, "charts: gnuplot cannot be run: %s", strerror(failure));
     first_words(log, words, sizeof words);
-    if (status != 0 || !is_picture(base, "svg") || !is_picture(base, "png"))
-        return cnn_error_set(error, CNN_ERROR, "%s: gnuplot drew no picture: %s", base,
-                             *words ? words : "it ended without a word");
+    const char *missing = missing_picture(base, formats, false);
+    if (status != 0 || missing)
+        return cnn_error_set(error, CNN_ERROR, "%s: gnuplot drew no picture%s%s: %s", base, missing ? " as " : "",
+                             missing ? missing : "", *words ? words : "it ended without a word");
     unlink(log);
     return CNN_OK;
+}
+
+int chart_gnuplot(const char *scripts, const char *script, const char *folder, const char *name,
+                  const struct chart_style *style, struct cnn_error *error)
+{
+    char base[PATH_TEXT], path[PATH_TEXT], pictures[32] = "", word[8], ending[16];
+    const char *formats = style->formats;
+    bool latex = false;
+    if (snprintf(base, sizeof base, "%s/%s", folder, name) >= (int)sizeof base ||
+        snprintf(path, sizeof path, "%s/%s", scripts, script) >= (int)sizeof path)
+        return cnn_error_set(error, CNN_ERROR, "%.200s...: this path is too long for charts", folder);
+    while (chart_format_next(&formats, word, ending)) {
+        size_t used = strlen(pictures);
+        if (strcmp(word, "tex") == 0)
+            latex = true;
+        else
+            snprintf(pictures + used, sizeof pictures - used, "%s%s", used ? " " : "", word);
+    }
+    int status = *pictures ? draw_formats(path, base, pictures, style->millimetres, error) : CNN_OK;
+    return status == CNN_OK && latex ? draw_formats(path, base, "tex", style->millimetres, error) : status;
 }

@@ -4,6 +4,7 @@
 #ifndef DRIVER_CHARTS_PARTS_H
 #define DRIVER_CHARTS_PARTS_H
 
+#include "experiments/driver/charts.h"
 #include "experiments/driver/rows.h"
 #include "experiments/driver/study.h"
 
@@ -26,7 +27,8 @@ struct chart_run {
     int series_count;
     int base;       /* place in `series` */
     int *series_of; /* of each row: place in `series` */
-    FILE *log;      /* NULL: silent */
+    struct chart_style style;
+    FILE *log; /* NULL: silent */
 };
 
 /* Reads the folder of a run; close it in either case. The log, which may be NULL, gets a line for what is missing. */
@@ -108,7 +110,7 @@ struct chart_point {
     bool flat; /* holds for every value of the axis */
 };
 
-#define CHART_CAPTION_LINES 6
+#define CHART_CAPTIONS_MAX 6
 
 /* What one plot shows: points sorted by series, then x, and the words around them. */
 struct chart_plot {
@@ -117,13 +119,16 @@ struct chart_plot {
     char title[CHART_TEXT], about[CHART_TEXT];
     char xlabel[CHART_WORD], ylabel[CHART_WORD];
     const char *xname, *yname; /* columns of its CSV */
-    const char *unit;          /* behind the numbers of the y axis: "s", "x", "%", "" */
+    const char *phase;
+    const char *unit; /* behind the numbers of the y axis: "s", "x", "%", "" */
     struct chart_point *point;
     int point_count;
-    bool categories; /* x are places of words */
-    bool ratio;      /* speed-up: a logarithmic axis around 1, and the claims */
-    char caption[CHART_CAPTION_LINES][CHART_TEXT];
-    int caption_lines;
+    const struct study_published **typed; /* numbers of a paper that belong here */
+    int typed_count;
+    bool categories;                                  /* x are places of words */
+    bool ratio;                                       /* speed-up: a logarithmic axis around 1, and the claims */
+    char caption[CHART_CAPTIONS_MAX][2 * CHART_TEXT]; /* each starts a line below the plot */
+    int captions;
 };
 
 /* A plot of a figure's rows; kind is "time", "throughput" or "speedup". CNN_SKIPPED with why when there is nothing to
@@ -139,7 +144,7 @@ void chart_plot_free(struct chart_plot *plot);
 /* "training" for "train". */
 const char *chart_phase_noun(const char *phase);
 
-/* For the two above: the name of the files and the words above the plot; words below it, broken into lines; then what
+/* For the two above: the name of the files and the words above the plot; words below it; then what
  * cannot be drawn is taken out and named. */
 void chart_titles(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
                   const char *kind);
@@ -167,16 +172,22 @@ void chart_tick_text(const char *unit, double value, char *out, size_t size);
 /* Whether a claim is about the base of this run's speed-ups. */
 bool chart_claim_counts(const struct study_claim *claim, const struct chart_run *run);
 
-/* Writes FOLDER/NAME.csv and .set. */
+/* The words of a plot as gnuplot commands, in LaTeX's spelling where asked. False without memory. */
+bool chart_set_print(FILE *out, const struct chart_plot *plot, const struct chart_run *run, bool latex);
+
+/* Writes FOLDER/NAME.csv and .set; for LaTeX also NAME-latex.set and NAME-latex-caption.tex. */
 int chart_write(const struct chart_plot *plot, const struct chart_run *run, const char *folder,
                 struct cnn_error *error);
 
 /* The folder of the gnuplot scripts. CNN_UNAVAILABLE with where they were looked for. */
 int chart_scripts_find(char *out, size_t size, struct cnn_error *error);
 
-/* Draws FOLDER/NAME.svg and .png with SCRIPTS/SCRIPT and checks that pictures are there. CNN_UNAVAILABLE without
- * gnuplot, CNN_ERROR with its words when it failed. */
+/* Draws FOLDER/NAME.* with SCRIPTS/SCRIPT in the formats of `style` and checks that pictures are there. CNN_UNAVAILABLE
+ * without gnuplot, CNN_ERROR with its words when it failed. */
 int chart_gnuplot(const char *scripts, const char *script, const char *folder, const char *name,
-                  struct cnn_error *error);
+                  const struct chart_style *style, struct cnn_error *error);
+
+/* The next word of a list of formats, and of its picture's file name the part behind NAME; false at the end. */
+bool chart_format_next(const char **formats, char word[8], char ending[16]);
 
 #endif

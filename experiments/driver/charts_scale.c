@@ -39,6 +39,10 @@ struct chart_range chart_range_y(const struct chart_plot *plot, const struct cha
         low = fmin(low, plot->point[i].low); /* fmin leaves NAN out */
         high = fmax(high, plot->point[i].high);
     }
+    for (int i = 0; i < plot->typed_count; i++) {
+        low = fmin(low, plot->typed[i]->value);
+        high = fmax(high, plot->typed[i]->value);
+    }
     for (int i = 0; plot->ratio && run->has_study && i < run->study.claim_count; i++) {
         const struct study_claim *claim = &run->study.claims[i];
         if (chart_claim_counts(claim, run))

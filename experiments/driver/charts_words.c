@@ -7,27 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPTION_WIDTH 118 /* characters of a line below the plot */
-
 void chart_caption(struct chart_plot *plot, const char *format, ...)
 {
-    char text[CHART_TEXT * 2];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    if (plot->captions < CHART_CAPTIONS_MAX)
+        vsnprintf(plot->caption[plot->captions++], sizeof *plot->caption, format, list);
     va_end(list);
-    const char *from = text;
-    while (*from && plot->caption_lines < CHART_CAPTION_LINES) {
-        size_t length = strlen(from), cut = length;
-        if (length > CAPTION_WIDTH) {
-            for (cut = CAPTION_WIDTH; cut > 0 && from[cut] != ' '; cut--)
-                ;
-            cut = cut ? cut : CAPTION_WIDTH;
-        }
-        snprintf(plot->caption[plot->caption_lines++], CHART_TEXT, "%.*s", (int)cut, from);
-        from += cut;
-        from += *from == ' ';
-    }
 }
 
 const char *chart_phase_noun(const char *phase)
@@ -45,6 +31,7 @@ void chart_titles(struct chart_plot *plot, const struct chart_run *run, const st
     const char *title = run->has_study ? run->study.title : run->rows.list[figure->row[0]].cell[ROW_STUDY];
     snprintf(plot->name, sizeof plot->name, "%s%s%s", kind, *figure->suffix ? "-" : "", figure->suffix);
     snprintf(plot->title, sizeof plot->title, "%s: %s", title, chart_phase_noun(figure->phase));
+    plot->phase = figure->phase;
     snprintf(plot->about, sizeof plot->about, "%s", figure->common);
 }
 
@@ -81,6 +68,25 @@ static void note_absent(const struct chart_plot *plot, const struct chart_run *r
         snprintf(text + used, size - used, ")");
 }
 
+/* Numbers of a paper that lie over this plot. They enter no number of ours. */
+static int choose_published(struct chart_plot *plot, const struct chart_run *run, struct cnn_error *error)
+{
+    const struct study *study = &run->study;
+    if (study->published_count == 0)
+        return CNN_OK;
+    plot->typed = malloc((size_t)study->published_count * sizeof *plot->typed);
+    if (!plot->typed)
+        return cnn_error_set(error, CNN_OOM, "charts: no memory for %s", plot->name);
+    for (int i = 0; i < study->published_count; i++) {
+        const struct study_published *one = &study->published[i];
+        if (!strcmp(one->axis, plot->xname) && !strcmp(one->quantity, plot->yname) && !strcmp(one->phase, plot->phase))
+            plot->typed[plot->typed_count++] = one;
+    }
+    if (plot->typed_count > 0)
+        chart_caption(plot, "Open markers: as published, from %s; they enter no ratio.", study->published_file);
+    return CNN_OK;
+}
+
 int chart_plot_finish(struct chart_plot *plot, const struct chart_run *run, struct cnn_error *error)
 {
     char absent[CHART_TEXT] = "";
@@ -107,11 +113,13 @@ int chart_plot_finish(struct chart_plot *plot, const struct chart_run *run, stru
         chart_caption(plot, "Hollow: unstable, the interval stayed wide.");
     if (*absent)
         chart_caption(plot, "Not drawn: %s.", absent);
-    return CNN_OK;
+    return choose_published(plot, run, error);
 }
 
 void chart_plot_free(struct chart_plot *plot)
 {
+    free(plot->typed);
+    plot->typed = NULL;
     free(plot->point);
     plot->point = NULL;
 }

@@ -43,6 +43,8 @@ static const char help[] =
     "\n"
     "Output:\n"
     "  --out FOLDER          root of the results (default: results); a run writes MACHINE/STUDY/TIME/ below it\n"
+    "  --figures LIST        formats of the charts: svg,png (default), pdf, tex; --figure-width 88mm: as wide in "
+    "print\n"
     "  --format WORD         what stdout gets: table (default on a terminal), csv (default in a pipe), json\n"
     "  --quiet, -q           no progress and no notes; failures are still told. Log and progress go to stderr\n"
     "\n"

@@ -207,7 +207,9 @@ static void analyse(struct run *run, const char *folder, FILE *text)
 /* Charts, verdicts and the like of a run that has rows. */
 static void make_outputs(struct run *run, const char *folder, FILE *text, bool wanted)
 {
-    if (!outputs_make(folder, text, run->options.quiet ? NULL : stderr, wanted))
+    const struct options *options = &run->options;
+    const struct chart_style style = { *options->figures ? options->figures : NULL, options->figure_width };
+    if (!outputs_make(folder, &style, text, run->options.quiet ? NULL : stderr, wanted))
         exit_at_least(run, EXIT_POINTS_FAILED);
 }
 

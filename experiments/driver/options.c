@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* getopt_long, with sentences of our own for what it refuses. */
 #include "experiments/driver/options.h"
+#include "experiments/driver/charts.h"
 #include "experiments/driver/compare.h"
 #include "experiments/driver/suggest.h"
 
@@ -27,6 +28,8 @@ enum {
     OPT_COMPARE,
     OPT_THRESHOLD,
     OPT_LIST,
+    OPT_FIGURES,
+    OPT_FIGURE_WIDTH,
     OPT_CHOICES,
     OPT_ANALYSE,
     OPT_ORDER,
@@ -58,6 +61,8 @@ static const struct option long_options[] = {
     { "budget", required_argument, NULL, OPT_BUDGET },
     { "slow", no_argument, NULL, OPT_SLOW },
     { "required", no_argument, NULL, OPT_REQUIRED },
+    { "figures", required_argument, NULL, OPT_FIGURES },
+    { "figure-width", required_argument, NULL, OPT_FIGURE_WIDTH },
     { "out", required_argument, NULL, OPT_OUT },
     { "format", required_argument, NULL, OPT_FORMAT },
     { "quiet", no_argument, NULL, 'q' },
@@ -287,6 +292,10 @@ static int read_option(struct options *options, int option, char **argv, struct 
     case OPT_CHOICES:
         options->choices = optarg;
         return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--choices: expected the choices.json of a run");
+    case OPT_FIGURES:
+        return chart_formats_parse(options->figures, optarg, error);
+    case OPT_FIGURE_WIDTH:
+        return chart_width_parse(&options->figure_width, optarg, error);
     case OPT_OUT:
         options->out = optarg;
         return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--out: expected a folder");

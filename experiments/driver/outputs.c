@@ -29,11 +29,11 @@ static int judge(const char *folder, FILE *text, struct cnn_error *error)
     return status;
 }
 
-bool outputs_make(const char *run_folder, FILE *text, FILE *log, bool wanted)
+bool outputs_make(const char *run_folder, const struct chart_style *style, FILE *text, FILE *log, bool wanted)
 {
     struct cnn_error error = { CNN_OK, "" };
     bool fine = said(analysis_write(run_folder, text, &error), &error);
     fine = said(judge(run_folder, text, &error), &error) && fine;
-    int status = charts_draw(run_folder, log, &error);
+    int status = charts_draw(run_folder, style, log, &error);
     return (said(status, &error) || (status == CNN_UNAVAILABLE && !wanted)) && fine;
 }

@@ -103,6 +103,7 @@ static const struct key study_keys[] = {
     KEY_CALL("base", study_base_read),
     KEY_CALL("claims", study_claims_read),
     KEY_CALL("figures", study_figures_read),
+    KEY_CALL("published", study_published_read),
     KEY_CALL("zip", study_zip_read),
     KEY_CALL("exclude", study_exclude_read),
 };
@@ -247,6 +248,8 @@ void study_free(struct study *study)
     free(study->series);
     free(study->exclusions);
     free(study->claims);
+    free(study->published);
+    free(study->published_text);
     free(study->networks);
     free(study->path);
     free(study->text);

@@ -73,6 +73,12 @@ struct study_claim {
     int pair_count;
 };
 
+/* A number typed from a paper: an open marker over our figures, in no ratio of ours. */
+struct study_published {
+    char label[64], phase[16], axis[16], quantity[24]; /* quantity: the y column of the figures that it belongs to */
+    double at, value;
+};
+
 /* Points whose every named key matches are left out. */
 struct study_exclusion {
     struct study_values values[STUDY_AXIS_COUNT];
@@ -101,6 +107,9 @@ struct study {
     struct study_exclusion *exclusions;
     int claim_count;
     struct study_claim *claims;
+    char published_file[64], *published_text; /* as it lay beside the study; empty and NULL: none */
+    struct study_published *published;
+    int published_count;
     int figure_count; /* 0: the charts that fit the phases */
     char figures[STUDY_FIGURES_MAX][16];
 

@@ -117,6 +117,7 @@ int study_claims_read(struct reader *reader, const config_setting_t *setting, vo
 int study_exclude_read(struct reader *reader, const config_setting_t *setting, void *object);
 int study_zip_read(struct reader *reader, const config_setting_t *setting, void *object);
 int study_figures_read(struct reader *reader, const config_setting_t *setting, void *object);
+int study_published_read(struct reader *reader, const config_setting_t *setting, void *object);
 int study_base_read(struct reader *reader, const config_setting_t *setting, void *object);
 
 #endif

@@ -69,6 +69,9 @@ static int open_folder(struct sweep *sweep)
     };
     if (study->text && rows_write_file(sweep->rows, "study.cfg", study->text, strlen(study->text), sweep->error))
         return sweep->error->status;
+    if (study->published_text && rows_write_file(sweep->rows, study->published_file, study->published_text,
+                                                 strlen(study->published_text), sweep->error))
+        return sweep->error->status;
     return write_record(sweep);
 }
 

@@ -71,7 +71,7 @@ static int run_draw(struct run *run)
     if (run->writer)
         assert_int_equal(rows_close(run->writer, &run->error), CNN_OK);
     run->writer = NULL;
-    int status = charts_draw(run->folder, log, &run->error);
+    int status = charts_draw(run->folder, NULL, log, &run->error);
     fclose(log);
     if (status != CNN_OK)
         print_message("%s\n", run->error.text);
@@ -366,7 +366,7 @@ static void a_folder_without_rows_is_an_error(void **state)
 {
     (void)state;
     struct cnn_error error = { 0 };
-    assert_int_equal(charts_draw("/nowhere/at/all", NULL, &error), CNN_ERROR);
+    assert_int_equal(charts_draw("/nowhere/at/all", NULL, NULL, &error), CNN_ERROR);
     assert_contains(error.text, "/nowhere/at/all/rows.csv");
 }
 
