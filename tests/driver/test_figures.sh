@@ -33,6 +33,7 @@ cd "$work/run" || exit 1
 rm -rf charts
 {
     sed -e '/^title/d' -e 's/^figures.*/figures = ("speedup");/' -e 's/\["train", "classify"\]/"train"/' study.cfg
+    # shellcheck disable=SC2016
     printf '%s\n' 'title = "100 % {a}_b^c & <x> \\alpha $HOME `id` #1 it'"'"'s";' 'published = "paper.csv";'
 } >study.new
 mv study.new study.cfg
