@@ -99,6 +99,11 @@ void cnn_reference_destroy(struct cnn_reference *reference)
     free(reference);
 }
 
+void cnn_reference_set_precision(struct cnn_reference *reference, enum cnn_precision precision)
+{
+    reference->rounding = precision == CNN_TF32 ? CNN_TF32_ROUNDING : 0.0;
+}
+
 void cnn_reference_write_parameters(struct cnn_reference *reference, const float *parameters)
 {
     int64_t count = reference->network->parameters;
@@ -160,7 +165,7 @@ double cnn_reference_forward(struct cnn_reference *reference, const float *image
         const struct cnn_layer *layer = &network->layers[index];
         for (int image = 0; image < count; image++)
             cnn_reference_layer_forward(
-                layer, reference->parameters, input_of(reference, index, image),
+                layer, reference->parameters, reference->rounding, input_of(reference, index, image),
                 cnn_span_at(reference->layers[index].output, image * cnn_shape_size(layer->out)));
     }
     reference->loss_bound = 0.0;
@@ -177,8 +182,8 @@ static void backward_image(struct cnn_reference *reference, int index, int image
     struct cnn_span delta = cnn_span_at(reference->layers[index].delta, image * size);
     struct cnn_span below = index ? reference->layers[index - 1].delta : reference->input_gradient;
     cnn_reference_deactivate(layer->activation, output, delta, size);
-    cnn_reference_layer_backward(layer, reference->parameters, input_of(reference, index, image), delta,
-                                 reference->tallies, cnn_span_at(below, image * cnn_shape_size(layer->in)));
+    cnn_reference_layer_backward(layer, reference->parameters, reference->rounding, input_of(reference, index, image),
+                                 delta, reference->tallies, cnn_span_at(below, image * cnn_shape_size(layer->in)));
 }
 
 void cnn_reference_backward(struct cnn_reference *reference)
@@ -194,7 +199,7 @@ void cnn_reference_backward(struct cnn_reference *reference)
     for (int index = last; index >= 0; index--) {
         for (int image = 0; image < reference->count; image++)
             backward_image(reference, index, image);
-        cnn_reference_layer_gradient(&network->layers[index], reference->weights, reference->count,
+        cnn_reference_layer_gradient(&network->layers[index], reference->weights, reference->rounding, reference->count,
                                      input_of(reference, index, 0), reference->layers[index].delta,
                                      reference->gradient);
     }

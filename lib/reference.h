@@ -5,7 +5,7 @@
 #ifndef CNN_LIB_REFERENCE_H
 #define CNN_LIB_REFERENCE_H
 
-#include "lib/network.h"
+#include "lib/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +17,9 @@ struct cnn_reference; /* parameters, velocities and every tensor of the last bat
 int cnn_reference_create(struct cnn_reference **out, const struct cnn_network *network, int batch,
                          struct cnn_error *error);
 void cnn_reference_destroy(struct cnn_reference *reference);
+
+/* Of the computations that the bounds below allow; fp32 unless told. The values are the same. */
+void cnn_reference_set_precision(struct cnn_reference *reference, enum cnn_precision precision);
 
 void cnn_reference_write_parameters(struct cnn_reference *reference, const float *parameters); /* clears velocities */
 double *cnn_reference_parameters(struct cnn_reference *reference); /* the arena, to read or perturb */
@@ -45,7 +48,8 @@ int32_t cnn_reference_label(const struct cnn_reference *reference, int image);
 
 /* What error an fp32 computation may have against each value above, u = 2^-24: the rounding of every chain of h terms,
  * u (4 + 6 sqrt(h)) * sum|terms| (Higham and Mary 2019), plus what the inputs' own bounds propagate through the weights
- * and the activation's slope. Same shapes as the values; computed by forward and backward. */
+ * and the activation's slope. A convolution or full layer in tf32 may err by 2 * 2^-11 * sum|terms| more: both factors
+ * are rounded to 11 bits. Same shapes as the values; computed by forward and backward. */
 const double *cnn_reference_output_bound(const struct cnn_reference *reference, int layer);
 const double *cnn_reference_delta_bound(const struct cnn_reference *reference, int layer);
 const double *cnn_reference_input_gradient_bound(const struct cnn_reference *reference);

@@ -7,7 +7,12 @@
  * carried in two ways. The bound adds up in the worst way, sum|w| * bound, as interval arithmetic does; that is close
  * for short sums and hopeless after a few wide layers. The scale, 6 standard deviations too, adds up as independent
  * errors do, by squares. A bound is the smaller of the worst case and twice the scale; the factor 2 is for errors that
- * do go together, such as those of the four pixels of a window. */
+ * do go together, such as those of the four pixels of a window.
+ *
+ * Tensor cores round both factors of a product first. To 11 bits (tf32) each is off by 2^-11 of itself at most: 2 *
+ * 2^-11
+ * * sum|terms| in the worst way. Such an error is spread evenly between its ends, so its standard deviation is 3^-1/2
+ * of them, that of a product of two 2^1/2 times as much. */
 #ifndef CNN_LIB_REFERENCE_INTERNAL_H
 #define CNN_LIB_REFERENCE_INTERNAL_H
 
@@ -21,6 +26,9 @@
 #define CNN_CHAIN(h) (CNN_U * (4.0 + 6.0 * sqrt(h))) /* relative to sum|terms| */
 
 #define CNN_TOGETHER 2.0
+
+#define CNN_TF32_ROUNDING 0x1p-11 /* of one factor, relative */
+#define CNN_PAIR_SCALE 4.9        /* 6 * sqrt(2 / 3): 6 standard deviations of a product, in units of that */
 
 /* One value: |fp32 - value| <= bound; scale is 6 standard deviations. */
 struct cnn_number {
@@ -57,6 +65,7 @@ static inline struct cnn_number cnn_exact(double value)
 /* A sum of products on its way. */
 struct cnn_tally {
     double value, magnitude;   /* sum of terms, of their absolute values */
+    double energy;             /* sum of squares of terms */
     double inherited, squares; /* what the factors' bounds add at most; sum of squares of what their scales add */
     double terms;              /* roundings in the chain */
 };
@@ -67,6 +76,7 @@ static inline void cnn_tally_add(struct cnn_tally *tally, double w, struct cnn_n
     double term = w * x.value, scale = w * x.scale;
     tally->value += term;
     tally->magnitude += fabs(term);
+    tally->energy += term * term;
     tally->inherited += fabs(w) * x.bound;
     tally->squares += scale * scale;
     tally->terms += weight;
@@ -79,16 +89,24 @@ static inline void cnn_tally_multiply(struct cnn_tally *tally, struct cnn_number
     double scale = fabs(a.value) * b.scale + fabs(b.value) * a.scale + a.scale * b.scale;
     tally->value += term;
     tally->magnitude += fabs(term);
+    tally->energy += term * term;
     tally->inherited += fabs(a.value) * b.bound + fabs(b.value) * a.bound + a.bound * b.bound;
     tally->squares += scale * scale;
     tally->terms += weight;
 }
 
-static inline struct cnn_number cnn_tally_number(const struct cnn_tally *tally)
+/* `rounding` of each factor before its product, relative: 0 where fp32 multiplies what it has. */
+static inline struct cnn_number cnn_tally_rounded(const struct cnn_tally *tally, double rounding)
 {
     double own = CNN_CHAIN(tally->terms) * tally->magnitude + tally->terms * CNN_FLUSHED;
-    double worst = own + tally->inherited, scale = sqrt(own * own + tally->squares);
+    double worst = own + 2.0 * rounding * tally->magnitude + tally->inherited, pair = CNN_PAIR_SCALE * rounding;
+    double scale = sqrt(own * own + pair * pair * tally->energy + tally->squares);
     return (struct cnn_number){ tally->value, fmin(worst, CNN_TOGETHER * scale), scale };
+}
+
+static inline struct cnn_number cnn_tally_number(const struct cnn_tally *tally)
+{
+    return cnn_tally_rounded(tally, 0.0);
 }
 
 struct cnn_reference_layer {
@@ -100,6 +118,7 @@ struct cnn_reference {
     int batch, count;                      /* capacity, images of the last forward */
     bool labelled;                         /* the last forward had labels */
     bool moving;                           /* velocities may differ from 0 */
+    double rounding;                       /* of the factors of convolutions and full layers, relative */
     double total_weight;                   /* of the last batch's images */
     double loss_bound;                     /* of the weighted sum of the losses */
     double *parameters, *velocities;       /* arena order */
@@ -112,14 +131,16 @@ struct cnn_reference {
     double *doubles; /* the one allocation that all of the above is carved from, but for labels, tallies and layers */
 };
 
-/* reference_layers.c. One image each; the weight gradients take the whole batch. */
-void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                 struct cnn_span out);
+/* reference_layers.c. One image each; the weight gradients take the whole batch. `rounding` goes into the bounds of
+ * convolutions and full layers. */
+void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, double rounding,
+                                 struct cnn_span in, struct cnn_span out);
 /* From a layer's delta to the gradient by its input; `in` tells a max-pooling layer who won. */
-void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                  struct cnn_span delta, struct cnn_tally *tallies, struct cnn_span in_gradient);
-void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, int count, struct cnn_span in,
-                                  struct cnn_span delta, struct cnn_span gradient);
+void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *parameters, double rounding,
+                                  struct cnn_span in, struct cnn_span delta, struct cnn_tally *tallies,
+                                  struct cnn_span in_gradient);
+void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
+                                  struct cnn_span in, struct cnn_span delta, struct cnn_span gradient);
 
 /* reference_pooling.c: the windows that have no kernel of weights. */
 void cnn_reference_pooling_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,

@@ -32,7 +32,7 @@ static void window_add(const struct cnn_layer *layer, const double *kernel, int 
     *tally = sum;
 }
 
-static void conv_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
+static void conv_forward(const struct cnn_layer *layer, const double *parameters, double rounding, struct cnn_span in,
                          struct cnn_span out)
 {
     int64_t at = 0;
@@ -44,7 +44,7 @@ static void conv_forward(const struct cnn_layer *layer, const double *parameters
                 for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
                     window_add(layer, parameters + cnn_layer_kernel_at(layer, out_map, k),
                                cnn_layer_source(layer, out_map, k), row, col, in, &sum);
-                cnn_span_set(out, at, cnn_tally_number(&sum));
+                cnn_span_set(out, at, cnn_tally_rounded(&sum, rounding));
             }
 }
 
@@ -96,8 +96,8 @@ static void tap_add(const struct cnn_layer *layer, int out_map, int in_map, int 
     *tally = sum;
 }
 
-static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, const double *weights, int count,
-                            struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
+static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, const double *weights, double rounding,
+                            int count, struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
 {
     int64_t at = cnn_layer_kernel_at(layer, out_map, k);
     int64_t in_size = cnn_shape_size(layer->in), out_size = cnn_shape_size(layer->out);
@@ -107,12 +107,12 @@ static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, c
             for (int image = 0; image < count; image++)
                 tap_add(layer, out_map, cnn_layer_source(layer, out_map, k), tap_row, tap_col, weights[image],
                         cnn_span_at(in, image * in_size), cnn_span_at(delta, image * out_size), &sum);
-            cnn_span_set(gradient, at, cnn_tally_number(&sum));
+            cnn_span_set(gradient, at, cnn_tally_rounded(&sum, rounding));
         }
 }
 
-static void bias_gradient(const struct cnn_layer *layer, const double *weights, int count, struct cnn_span delta,
-                          struct cnn_span gradient)
+static void bias_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
+                          struct cnn_span delta, struct cnn_span gradient)
 {
     int64_t area = (int64_t)layer->out.rows * layer->out.cols;
     for (int map = 0; map < layer->out.maps; map++) {
@@ -122,43 +122,51 @@ static void bias_gradient(const struct cnn_layer *layer, const double *weights, 
                 int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
                 cnn_tally_add(&sum, 1.0, cnn_span_get(delta, at), weights[image]);
             }
-        cnn_span_set(gradient, layer->bias_at + map, cnn_tally_number(&sum));
+        cnn_span_set(gradient, layer->bias_at + map, cnn_tally_rounded(&sum, rounding));
     }
 }
 
-void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                 struct cnn_span out)
+/* Pooling and sub-sampling have no products that tensor cores would do. */
+static bool is_product(const struct cnn_layer *layer)
 {
-    if (layer->kind == CNN_CONV || layer->kind == CNN_FULL)
-        conv_forward(layer, parameters, in, out);
+    return layer->kind == CNN_CONV || layer->kind == CNN_FULL;
+}
+
+void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, double rounding,
+                                 struct cnn_span in, struct cnn_span out)
+{
+    if (is_product(layer))
+        conv_forward(layer, parameters, rounding, in, out);
     else
         cnn_reference_pooling_forward(layer, parameters, in, out);
     cnn_reference_activate(layer->activation, out, cnn_shape_size(layer->out));
 }
 
-void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                  struct cnn_span delta, struct cnn_tally *tallies, struct cnn_span in_gradient)
+void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *parameters, double rounding,
+                                  struct cnn_span in, struct cnn_span delta, struct cnn_tally *tallies,
+                                  struct cnn_span in_gradient)
 {
     int64_t size = cnn_shape_size(layer->in);
     for (int64_t i = 0; i < size; i++)
         tallies[i] = (struct cnn_tally){ 0 };
-    if (layer->kind == CNN_CONV || layer->kind == CNN_FULL)
+    if (is_product(layer))
         conv_backward(layer, parameters, delta, tallies);
     else
         cnn_reference_pooling_backward(layer, parameters, in, delta, tallies);
     for (int64_t i = 0; i < size; i++)
-        cnn_span_set(in_gradient, i, cnn_tally_number(&tallies[i]));
+        cnn_span_set(in_gradient, i, cnn_tally_rounded(&tallies[i], is_product(layer) ? rounding : 0.0));
 }
 
-void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, int count, struct cnn_span in,
-                                  struct cnn_span delta, struct cnn_span gradient)
+/* A bias' gradient may be one more column of the product, times 1. */
+void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
+                                  struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
 {
     if (layer->kind == CNN_SUBSAMPLE)
         cnn_reference_subsample_gradient(layer, weights, count, in, delta, gradient);
-    else if (layer->kind == CNN_CONV || layer->kind == CNN_FULL)
+    else if (is_product(layer))
         for (int out_map = 0; out_map < layer->out.maps; out_map++)
             for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
-                kernel_gradient(layer, out_map, k, weights, count, in, delta, gradient);
+                kernel_gradient(layer, out_map, k, weights, rounding, count, in, delta, gradient);
     if (layer->biases > 0)
-        bias_gradient(layer, weights, count, delta, gradient);
+        bias_gradient(layer, weights, is_product(layer) ? rounding : 0.0, count, delta, gradient);
 }

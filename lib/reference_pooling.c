@@ -25,11 +25,20 @@ static double gain_of(const struct cnn_layer *layer, const double *parameters, i
     return layer->kind == CNN_SUBSAMPLE ? parameters[layer->weight_at + map] : 1.0 / window_area(layer);
 }
 
+/* The errors of a window's pixels have causes in common (a rounded weight of the layer below; the one delta that all of
+ * them get), and the larger the window, the less they average out: in a sum that adds squares this much stands for a
+ * sum of those that all have one sign. */
+static struct cnn_number together(const struct cnn_layer *layer, struct cnn_number x)
+{
+    x.scale *= fmax(1.0, sqrt(window_area(layer)) / CNN_TOGETHER);
+    return x;
+}
+
 static struct cnn_tally window_sum(const struct cnn_layer *layer, int64_t window, struct cnn_span in)
 {
     struct cnn_tally sum = { 0 };
     for (int i = 0; i < window_area(layer); i++)
-        cnn_tally_add(&sum, 1.0, cnn_span_get(in, pixel_at(layer, window, i)), 1.0);
+        cnn_tally_add(&sum, 1.0, together(layer, cnn_span_get(in, pixel_at(layer, window, i))), 1.0);
     return sum;
 }
 
@@ -93,7 +102,8 @@ static void mean_backward(const struct cnn_layer *layer, const double *parameter
                           struct cnn_number delta, struct cnn_tally *tallies)
 {
     for (int i = 0; i < window_area(layer); i++)
-        cnn_tally_add(&tallies[pixel_at(layer, window, i)], gain_of(layer, parameters, map), delta, 1.0);
+        cnn_tally_add(&tallies[pixel_at(layer, window, i)], gain_of(layer, parameters, map), together(layer, delta),
+                      1.0);
 }
 
 /* The winner takes the delta. Where another pixel could win in fp32, either may have all of it or nothing. */

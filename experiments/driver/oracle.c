@@ -25,7 +25,7 @@ struct head {
     uint64_t parameters, images;     /* checksums */
     double counts[16];
     int32_t labels[16];
-    int32_t distinct, batch;
+    int32_t distinct, batch, precision;
     int64_t gradients; /* number of them, 0: not asked for */
     uint64_t checksum; /* of the doubles behind the head */
 };
@@ -39,16 +39,18 @@ uint32_t oracle_group(const struct cnn_network_spec *spec, int batch)
     return (uint32_t)crc32_z(0, (const Bytef *)key, length);
 }
 
-static bool file_path(char path[ORACLE_PATH], const char *folder, uint32_t group)
+static bool file_path(char path[ORACLE_PATH], const char *folder, uint32_t group, enum cnn_precision precision)
 {
-    return snprintf(path, ORACLE_PATH, "%s/%08" PRIx32, folder, group) < ORACLE_PATH;
+    return snprintf(path, ORACLE_PATH, "%s/%08" PRIx32 ".%s", folder, group, cnn_precision_name(precision)) <
+           ORACLE_PATH;
 }
 
 void oracle_forget(const char *folder, uint32_t group)
 {
     char path[ORACLE_PATH];
-    if (file_path(path, folder, group))
-        unlink(path);
+    for (int precision = 0; precision < CNN_PRECISION_COUNT; precision++)
+        if (file_path(path, folder, group, (enum cnn_precision)precision))
+            unlink(path);
 }
 
 static bool make_head(struct head *head, const struct oracle_question *question)
@@ -64,6 +66,7 @@ static bool make_head(struct head *head, const struct oracle_question *question)
     memcpy(head->labels, question->labels, (size_t)question->distinct * sizeof *head->labels);
     head->distinct = question->distinct;
     head->batch = question->batch;
+    head->precision = (int32_t)question->precision;
     head->gradients = question->gradient ? network->parameters : 0;
     return true;
 }
@@ -185,6 +188,7 @@ static int compute(struct oracle_answer *out, const struct oracle_question *ques
     int last = question->network->layer_count - 1;
     if (cnn_reference_create(&out->reference, question->network, question->distinct, error))
         return error->status;
+    cnn_reference_set_precision(out->reference, question->precision);
     cnn_reference_write_parameters(out->reference, question->parameters);
     out->loss =
         cnn_reference_forward(out->reference, question->images, question->labels, question->counts, question->distinct);
@@ -206,7 +210,7 @@ int oracle_ask(struct oracle_answer *out, const struct oracle_question *question
     char path[ORACLE_PATH];
     *out = (struct oracle_answer){ .loss = 0 };
     bool shares = folder && *folder && make_head(&head, question) &&
-                  file_path(path, folder, oracle_group(&question->network->spec, question->batch));
+                  file_path(path, folder, oracle_group(&question->network->spec, question->batch), question->precision);
     if (shares && take(out, question, &head, path))
         return CNN_OK;
     int status = compute(out, question, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the oracle says of a gate's batch. It depends on the network and the batch alone, never on the backend: points
- * of a run that ask the same (its series, its phases) share one answer through a file, which serves only where it is
- * whole and was made from the very same parameters, images, labels and counts. */
+/* What the oracle says of a gate's batch. It depends on network, batch and precision alone, never on the backend:
+ * points of a run that ask the same (its series, its phases) share one answer through a file, which serves only where
+ * it is whole and was made from the very same parameters, images, labels and counts. */
 #ifndef DRIVER_ORACLE_H
 #define DRIVER_ORACLE_H
 
@@ -15,7 +15,8 @@ struct oracle_question {
     const int32_t *labels;   /* [distinct] */
     const double *counts;    /* [distinct]: how often each stands in the batch */
     int distinct, batch;
-    bool gradient; /* of the mean loss by every parameter, as well */
+    enum cnn_precision precision; /* that the bounds allow */
+    bool gradient;                /* of the mean loss by every parameter, as well */
 };
 
 struct oracle_answer {

@@ -167,6 +167,7 @@ static int ask_oracle(struct gate *gate)
         .counts = gate->counts,
         .distinct = gate->extent.distinct,
         .batch = gate->bench->options.batch,
+        .precision = gate->bench->options.precision,
         .gradient = gate->extent.gradient,
     };
     if (oracle_ask(&gate->oracle, &question, gate->bench->point->answers, gate->error))

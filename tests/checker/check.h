@@ -48,7 +48,8 @@ struct check_material {
     struct check_oracle { /* the oracle on one batch at some parameters: many targets pass through the same bits */
         struct cnn_reference *reference;
         float *parameters;
-        int b; /* -1: unused */
+        enum cnn_precision precision; /* that its bounds allow */
+        int b;                        /* -1: unused */
         bool backward;
         double loss;
     } oracles[CHECK_ORACLES];
@@ -66,10 +67,10 @@ struct check_material {
 int check_material_create(struct check_material **out, const struct check_case *c, struct cnn_error *error);
 void check_material_destroy(struct check_material *material);
 
-/* The oracle after forward, and where asked for backward, of batch `b` at these parameters. Valid until CHECK_ORACLES -
- * 1 others were asked for. NULL without memory. */
+/* The oracle after forward, and where asked for backward, of batch `b` at these parameters, with the bounds of a
+ * precision. Valid until CHECK_ORACLES - 1 others were asked for. NULL without memory. */
 const struct check_oracle *check_material_oracle(struct check_material *material, int b, const float *parameters,
-                                                 bool backward);
+                                                 enum cnn_precision precision, bool backward);
 
 /* Floats between canaries that start as NaN. */
 struct check_buffer {

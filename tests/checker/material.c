@@ -115,12 +115,14 @@ void check_material_destroy(struct check_material *material)
 }
 
 /* The one that ran on this batch at these very bits, or one to use anew. */
-static struct check_oracle *find_oracle(struct check_material *material, int b, const float *parameters)
+static struct check_oracle *find_oracle(struct check_material *material, int b, const float *parameters,
+                                        enum cnn_precision precision)
 {
     size_t bytes = (size_t)material->network->parameters * sizeof(float);
     for (int i = 0; i < CHECK_ORACLES; i++) {
         struct check_oracle *oracle = &material->oracles[i];
-        if (oracle->parameters && oracle->b == b && !memcmp(oracle->parameters, parameters, bytes))
+        if (oracle->parameters && oracle->b == b && oracle->precision == precision &&
+            !memcmp(oracle->parameters, parameters, bytes))
             return oracle;
     }
     struct check_oracle *oracle = &material->oracles[material->next_oracle++ % CHECK_ORACLES];
@@ -131,13 +133,15 @@ static struct check_oracle *find_oracle(struct check_material *material, int b, 
         cnn_reference_create(&oracle->reference, material->network, material->c.batch, NULL) != CNN_OK)
         return NULL;
     memcpy(oracle->parameters, parameters, bytes);
+    oracle->precision = precision;
+    cnn_reference_set_precision(oracle->reference, precision);
     return oracle;
 }
 
 const struct check_oracle *check_material_oracle(struct check_material *material, int b, const float *parameters,
-                                                 bool backward)
+                                                 enum cnn_precision precision, bool backward)
 {
-    struct check_oracle *oracle = find_oracle(material, b, parameters);
+    struct check_oracle *oracle = find_oracle(material, b, parameters, precision);
     if (!oracle)
         return NULL;
     if (oracle->b < 0) {

@@ -185,8 +185,11 @@ static int32_t label_of(const struct cnn_program *program, int image)
 static void step(struct cnn_program *program, const struct slot *slot, enum cnn_phase phase)
 {
     struct cnn_reference *reference = program->reference;
+    bool tf32 = program->options.precision == CNN_TF32;
     double loss = cnn_reference_forward(reference, slot->images, phase == CNN_PHASE_CLASSIFY ? NULL : slot->labels,
                                         NULL, slot->count);
+    if (tf32)
+        loss = check_tf32_forward(reference);
     program->count = slot->count;
     if (phase == CNN_PHASE_CLASSIFY)
         return;
@@ -196,7 +199,10 @@ static void step(struct cnn_program *program, const struct slot *slot, enum cnn_
         program->sums.correct += label_of(program, i) == slot->labels[i];
     if (phase == CNN_PHASE_EVALUATE)
         return;
-    cnn_reference_backward(reference);
+    if (tf32)
+        check_tf32_backward(reference);
+    else
+        cnn_reference_backward(reference);
     cnn_reference_update(reference, (double)program->rates.rate, (double)program->rates.momentum,
                          (double)program->rates.decay);
     for (int64_t i = 0; i < program->network->parameters; i++) /* what fp32 keeps of them */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The oracle behind the seam, rounded to fp32 where values leave it: a backend that must pass the checker, and the one
- * whose deliberate faults must not. */
+/* The oracle behind the seam, rounded to fp32 where values leave it, in precision tf32 also where tensor cores round: a
+ * backend that must pass the checker, and the one whose deliberate faults must not. */
 #ifndef TESTS_CHECKER_ORACLE_BACKEND_H
 #define TESTS_CHECKER_ORACLE_BACKEND_H
 
-#include "lib/backend.h"
+#include "lib/reference.h"
 
 extern const struct cnn_backend check_oracle_backend;
+
+/* oracle_tf32.c: the last forward, backward of the oracle once more, as tf32 has them. Returns the sum of the losses.
+ */
+double check_tf32_forward(struct cnn_reference *reference);
+void check_tf32_backward(struct cnn_reference *reference);
 
 /* What a faulty backend does wrong. */
 enum check_fault {

@@ -10,6 +10,7 @@ struct run {
     const struct check_target *target;
     struct check_material *material;
     struct check_report *report;
+    enum cnn_precision precision;
     struct cnn_program *program;
     struct check_buffer tensor, before, after, outputs, staging;
     int32_t *labels;

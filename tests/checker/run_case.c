@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One case on one target, three programs: an inspectable one whose every tensor is compared, an ordinary one (which may
+/* One case on one target, some programs: an inspectable one whose every tensor is compared, an ordinary one (which may
  * fuse and overwrite as it likes) that must train to the same parameters within bounds and to the same bits each time,
- * and one that only classifies. */
+ * one that only classifies, and in some cases one of mixed algorithms; where there are tensor cores, one in tf32. */
 #include "lib/parameters.h"
 #include "lib/random.h"
 #include "tests/checker/run.h"
@@ -183,7 +183,7 @@ static enum check_verdict run_program(const struct check_target *target, struct 
                                       struct check_report *report, const struct cnn_program_options *options,
                                       bool (*body)(struct run *run))
 {
-    struct run run = { .target = target, .material = material, .report = report };
+    struct run run = { .target = target, .material = material, .report = report, .precision = options->precision };
     enum check_verdict verdict = run_start(&run) ? compile(&run, *options) : CHECK_FAILED;
     if (verdict == CHECK_PASSED && !body(&run))
         verdict = CHECK_FAILED;
@@ -221,6 +221,17 @@ static enum check_verdict run_mixed(const struct check_target *target, struct ch
     return verdict == CHECK_UNSUPPORTED ? CHECK_PASSED : verdict;
 }
 
+/* Tensor cores, where the backend has them. */
+static enum check_verdict run_tf32(const struct check_target *target, struct check_material *material,
+                                   struct check_report *report)
+{
+    struct cnn_program_options options = { .slots = 1, .phases = CNN_PHASE_ALL, .momentum = true };
+    options.inspectable = options.guarded = true;
+    options.precision = CNN_TF32;
+    enum check_verdict verdict = run_program(target, material, report, &options, inspectable_program);
+    return verdict == CHECK_UNSUPPORTED ? CHECK_PASSED : verdict;
+}
+
 static enum check_verdict named(enum check_verdict verdict, const char *program, struct check_report *report)
 {
     if (verdict == CHECK_FAILED) {
@@ -249,5 +260,7 @@ enum check_verdict check_run(const struct check_target *target, struct check_mat
         verdict = named(run_program(target, material, report, &options[i], bodies[i]), names[i], report);
     if (verdict == CHECK_PASSED && material->c.mix > 0)
         verdict = named(run_mixed(target, material, report), "mixed", report);
+    if (verdict == CHECK_PASSED)
+        verdict = named(run_tf32(target, material, report), "tf32", report);
     return verdict;
 }

@@ -62,7 +62,8 @@ bool run_synchronised(const struct run *run, const char *what)
 
 const struct check_oracle *run_oracle(struct run *run, int b, bool backward)
 {
-    const struct check_oracle *oracle = check_material_oracle(run->material, b, run->before.data, backward);
+    const struct check_oracle *oracle =
+        check_material_oracle(run->material, b, run->before.data, run->precision, backward);
     if (!oracle)
         check_fail(run->report, "checker: no memory for the oracle");
     return oracle;

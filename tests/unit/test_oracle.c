@@ -65,7 +65,7 @@ static void question_free(struct question *q)
 static void answer_path(char path[FILES_PATH], const struct question *q, const char *folder)
 {
     char name[16];
-    snprintf(name, sizeof name, "%08x", oracle_group(&q->network->spec, q->ask.batch));
+    snprintf(name, sizeof name, "%08x.fp32", oracle_group(&q->network->spec, q->ask.batch));
     files_path(path, folder, name);
 }
 
@@ -108,6 +108,11 @@ static void another_question_has_another_answer(void **state)
     struct oracle_answer right = ask(&q, *state), answer;
     double output = right.output[0];
     oracle_free(&right);
+    assert_true(asked_is_shared(&q, *state));
+    q.ask.precision = CNN_TF32; /* the bounds are others */
+    assert_false(asked_is_shared(&q, *state));
+    assert_true(asked_is_shared(&q, *state));
+    q.ask.precision = CNN_FP32;
     assert_true(asked_is_shared(&q, *state));
     q.parameters[5] += 0.5f;
     answer = ask(&q, *state);

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* How much the gate asks of the oracle: as much as it can do in a reasonable time, never nothing. */
+/* How much the gate asks of the oracle: as much as it can do in a reasonable time, never nothing. And how near a
+ * program must be: what tensor cores round is right in tf32 and wrong in fp32, what is one per cent off is wrong in
+ * both. */
 #include "tests/unit/core.h"
 
 #include "experiments/driver/verify.h"
+#include "lib/parameters.h"
+#include "tests/checker/oracle_backend.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 static void large_networks_get_less_of_the_oracle(void **state)
 {
@@ -42,11 +49,102 @@ static void memory_is_counted_before_it_is_taken(void **state)
     cnn_network_destroy(network);
 }
 
+/* The oracle as a backend, that may do otherwise than it says. */
+static struct {
+    enum cnn_precision precision; /* that it computes in */
+    float output, gradient;       /* factors on the largest output, on the largest gradient */
+} doing;
+static const struct cnn_network *on;
+static const float *before;
+
+static int32_t largest(const float *values, const float *without, int64_t count)
+{
+    int64_t best = 0;
+    for (int64_t i = 0; i < count; i++) {
+        float value = values[i] - (without ? without[i] : 0), most = values[best] - (without ? without[best] : 0);
+        best = fabsf(value) > fabsf(most) ? i : best;
+    }
+    return (int32_t)best;
+}
+
+static int compile(struct cnn_program **out, struct cnn_device *device, const struct cnn_network *network,
+                   const struct cnn_program_options *options, struct cnn_error *error)
+{
+    struct cnn_program_options actual = *options;
+    actual.precision = doing.precision;
+    return check_oracle_backend.compile(out, device, network, &actual, error);
+}
+
+static int fetch(struct cnn_program *program, struct cnn_answer *answer, struct cnn_error *error)
+{
+    int status = check_oracle_backend.fetch(program, answer, error);
+    answer->outputs[largest(answer->outputs, NULL, on->classes)] *= doing.output;
+    return status;
+}
+
+static int read_parameters(struct cnn_program *program, float *parameters, struct cnn_error *error)
+{
+    int status = check_oracle_backend.read_parameters(program, parameters, error);
+    int32_t at = largest(parameters, before, on->parameters);
+    parameters[at] = before[at] + doing.gradient * (parameters[at] - before[at]);
+    return status;
+}
+
+/* The gate's verdict on lenet5 in a batch of 12. */
+static int gate(enum cnn_precision asked, enum cnn_precision computed, float output, float gradient)
+{
+    struct cnn_backend backend = check_oracle_backend;
+    struct cnn_error error = { 0 };
+    struct result result = { 0 };
+    const struct point point = { .batch = 12 };
+    struct bench bench = { .point = &point, .backend = &backend, .network = core_network("lenet5", 32, 1, 1) };
+    backend.compile = compile;
+    backend.fetch = fetch;
+    backend.read_parameters = read_parameters;
+    bench.options = (struct cnn_program_options){ .batch = 12, .slots = 1, .phases = CNN_PHASE_ALL };
+    bench.options.algorithm = "oracle";
+    bench.options.precision = asked;
+    bench.parameters = calloc((size_t)bench.network->parameters, sizeof(float));
+    assert_non_null(bench.parameters);
+    cnn_parameters_init(bench.network, bench.parameters);
+    on = bench.network;
+    before = bench.parameters;
+    doing.precision = computed;
+    doing.output = output;
+    doing.gradient = gradient;
+    assert_int_equal(backend.compile(&bench.program, NULL, bench.network, &bench.options, &error), CNN_OK);
+    int status = verify_program(&bench, &result, &error);
+    print_message("%s, computed in %s: %s, |error| / bound at most %.2f\n", cnn_precision_name(asked),
+                  cnn_precision_name(computed), status ? error.text : "passes", result.verified_error);
+    backend.release(bench.program);
+    free(bench.parameters);
+    cnn_network_destroy(bench.network);
+    return status;
+}
+
+static void tf32_is_right_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(gate(CNN_FP32, CNN_FP32, 1, 1), CNN_OK);
+    assert_int_equal(gate(CNN_TF32, CNN_TF32, 1, 1), CNN_OK);
+    assert_int_equal(gate(CNN_TF32, CNN_FP32, 1, 1), CNN_OK);
+    assert_int_equal(gate(CNN_FP32, CNN_TF32, 1, 1), CNN_MISMATCH);
+}
+
+static void one_per_cent_off_is_wrong_in_tf32_too(void **state)
+{
+    (void)state;
+    assert_int_equal(gate(CNN_TF32, CNN_TF32, 1.01f, 1), CNN_MISMATCH);
+    assert_int_equal(gate(CNN_TF32, CNN_TF32, 1, 0.99f), CNN_MISMATCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_networks_get_less_of_the_oracle),
         cmocka_unit_test(memory_is_counted_before_it_is_taken),
+        cmocka_unit_test(tf32_is_right_where_it_is_asked_for),
+        cmocka_unit_test(one_per_cent_off_is_wrong_in_tf32_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
