@@ -169,4 +169,8 @@ void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *w
                 kernel_gradient(layer, out_map, k, weights, rounding, count, in, delta, gradient);
     if (layer->biases > 0)
         bias_gradient(layer, weights, is_product(layer) ? rounding : 0.0, count, delta, gradient);
+    /* A rounded weight is off alike at every place and in every image that a gradient sums over, so that what the
+     * deltas inherit from it averages out less than their squares say. */
+    for (int64_t i = 0; rounding > 0.0 && i < layer->weights + layer->biases; i++)
+        gradient.bound[layer->weight_at + i] *= CNN_TOGETHER;
 }
