@@ -74,6 +74,11 @@ void gemm_product_tb(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_
     product(CblasNoTrans, CblasTrans, m, n, k, a, a_row, b, b_row, add, c, c_row);
 }
 
+void cpu_gemm_multiply(int side, const float *a, const float *b, float *c)
+{
+    gemm_product(side, side, side, a, side, b, side, false, c, side);
+}
+
 const struct cpu_kernel *const cpu_gemm_kernels[] = {
     &gemm_whole_forward,          &gemm_conv_forward,
     &gemm_full_forward,           &gemm_whole_backward_data,

@@ -12,4 +12,7 @@ extern const struct cpu_kernel *const cpu_gemm_kernels[];
  * be called from so many threads. */
 int cpu_gemm_check(int threads, struct cnn_error *error);
 
+/* c = a b of square matrices, for ceiling(); only where cpu_gemm_check() is content. */
+void cpu_gemm_multiply(int side, const float *a, const float *b, float *c);
+
 #endif

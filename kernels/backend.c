@@ -28,4 +28,5 @@ const struct cnn_backend cnn_cuda_backend = {
     .inspect = cuda_inspect,
     .profile = cuda_profile,
     .counters = cuda_counters,
+    .ceiling = cuda_ceiling,
 };

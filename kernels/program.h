@@ -120,5 +120,7 @@ int cuda_inspect(struct cnn_program *program, enum cnn_inspection what, int laye
 int cuda_profile(struct cnn_program *program, enum cnn_phase phase, double (*clock)(void),
                  struct cnn_profile_entry *out, int capacity, int *count, struct cnn_error *error);
 int cuda_counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error);
+int cuda_ceiling(struct cnn_device *device, double (*clock)(void), double seconds, struct cnn_ceiling *out,
+                 int capacity, int *count, struct cnn_error *error);
 
 #endif

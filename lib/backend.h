@@ -110,6 +110,30 @@ struct cnn_counters {
                              workspaces too; -1 where memory is the host's, or another process may have taken it */
 };
 
+/* Kinds of measured limits, with the unit of their value. */
+enum cnn_ceiling_kind {
+    CNN_CEILING_FMA,        /* FLOP/s of multiply-adds in registers, two each */
+    CNN_CEILING_PRODUCT,    /* FLOP/s of a library's matrix product: what is reached in practice */
+    CNN_CEILING_MEMORY,     /* bytes/s, read */
+    CNN_CEILING_COPY,       /* bytes/s from the host's memory to the device's */
+    CNN_CEILING_STEP,       /* seconds: one operation that waits for the one before it, work left out */
+    CNN_CEILING_GRAPH_STEP, /* the same in a recorded graph */
+    CNN_CEILING_COPY_STEP,  /* seconds: the smallest copy to the device and the wait for it */
+    CNN_CEILING_KIND_COUNT
+};
+
+const char *cnn_ceiling_name(enum cnn_ceiling_kind kind); /* "fma", "matrix product", "memory", ... */
+bool cnn_ceiling_parse(const char *word, enum cnn_ceiling_kind *out);
+
+/* One measured limit of a device, by all of its threads together. */
+struct cnn_ceiling {
+    enum cnn_ceiling_kind kind;
+    char of[24];                  /* instruction set ("avx2", "ffma", "tf32") or place ("L1", "L2", "L3", "memory") */
+    enum cnn_precision precision; /* FMA and PRODUCT: what it computes for */
+    int64_t bytes;                /* MEMORY: the largest working set that lies there; INT64_MAX: any */
+    double value;
+};
+
 struct cnn_rates {
     float rate, momentum, decay; /* v = momentum v + g + decay w (weights only); w -= rate v */
 };
@@ -205,6 +229,13 @@ struct cnn_backend {
 
     /* Waits for the steps and tells what the device counted. What it does not count is NAN or -1 and no failure. */
     int (*counters)(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error);
+
+    /* Measures what this device can do at most, for `seconds` at most of each limit: every instruction set, memory
+     * level and latency that the backend has, each the best of several tries. `clock` as in profile(). Writes at most
+     * `capacity` ceilings and sets *count to how many there are. May allocate and frees it again; no program of the
+     * device may run meanwhile. */
+    int (*ceiling)(struct cnn_device *device, double (*clock)(void), double seconds, struct cnn_ceiling *out,
+                   int capacity, int *count, struct cnn_error *error);
 };
 
 #ifdef __cplusplus

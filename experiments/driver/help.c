@@ -24,6 +24,7 @@ static const char help[] =
     "  --analyse FOLDER...   say why: break-even, what a step costs, scaling over threads; also at the end of a run\n"
     "  --compare BASE RUN... which points became faster or slower than BASE, by their intervals: folders, or previous\n"
     "                        and latest; exit code 1 if one is slower by more than --threshold PERCENT (default: 5)\n"
+    "  --ceilings            measure what this machine can do at most, which rows are held against, and show it\n"
     "  --setup               first install what is missing (Debian, Ubuntu); --no-build: run what is built. Both must\n"
     "                        come first, before all other arguments\n"
     "\n"

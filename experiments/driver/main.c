@@ -2,6 +2,7 @@
 /* The way of a command line: options, studies, points; then the sweep, its table and its charts. Only here does the
  * program decide how it ends. */
 #include "experiments/driver/analysis.h"
+#include "experiments/driver/ceilings.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/choices.h"
 #include "experiments/driver/clock.h"
@@ -33,6 +34,7 @@ struct run {
     int argc;
     char **argv;
     struct choices_book *choices; /* of --choices, or NULL */
+    struct ceilings ceilings;     /* count 0: not known */
     struct filter **filters;      /* as many as options.filters */
     struct job *jobs;
     int job_count;
@@ -235,6 +237,7 @@ static int run_job(struct run *run, const struct job *job, bool first)
         .argc = run->argc,
         .argv = run->argv,
         .budget = run->options.budget > 0 ? fmax(run->options.budget - (clock_seconds() - run->start), 1e-3) : 0,
+        .ceilings = run->ceilings.count > 0 ? &run->ceilings : NULL,
         .quiet = run->options.quiet,
         .csv_stdout = run->format == FORMAT_CSV,
         .csv_headed = run->csv_headed,
@@ -263,6 +266,7 @@ static void run_jobs(struct run *run)
     struct cnn_error error = { CNN_OK, "" };
     int signal = 0;
     choose_results(run);
+    ceilings_learn(&run->ceilings, run->results, run->argv[0], run->options.quiet ? NULL : stderr);
     for (int i = 0; i < run->job_count && !signal; i++)
         signal = run_job(run, &run->jobs[i], i == 0);
     if (run->format == FORMAT_JSON && rows_print_json(stdout, (const char *const *)run->rows, run->row_files, &error)) {
@@ -295,6 +299,19 @@ static void plot_folders(struct run *run)
 {
     for (int i = 0; i < run->options.arguments.count; i++)
         make_outputs(run, run->options.arguments.list[i], NULL, true);
+}
+
+static void measure_ceilings(struct run *run)
+{
+    struct cnn_error error = { CNN_OK, "" };
+    choose_results(run);
+    if (ceilings_measure(&run->ceilings, run->options.quiet ? NULL : stderr, &error) ||
+        ceilings_keep(&run->ceilings, run->results, &error)) {
+        complain(error.text);
+        exit_at_least(run, EXIT_POINTS_FAILED);
+        return;
+    }
+    ceilings_print(stdout, &run->ceilings, run->options.format == FORMAT_JSON);
 }
 
 static void analyse_folders(struct run *run)
@@ -334,6 +351,9 @@ static void act(struct run *run)
     case ACTION_PLOT:
         plot_folders(run);
         break;
+    case ACTION_CEILINGS:
+        measure_ceilings(run);
+        break;
     case ACTION_ANALYSE:
         analyse_folders(run);
         break;
@@ -372,6 +392,7 @@ int main(int argc, char **argv)
         filter_free(run.filters[i]);
     free(run.filters);
     choices_book_free(run.choices);
+    ceilings_free(&run.ceilings);
     free(run.jobs);
     free(run.rows);
     options_free(&run.options);

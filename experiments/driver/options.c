@@ -38,7 +38,8 @@ enum {
     OPT_SLOW,
     OPT_REQUIRED,
     OPT_FRESH,
-    OPT_RETRY
+    OPT_RETRY,
+    OPT_CEILINGS
 };
 
 static const struct option long_options[] = {
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
     { "analyse", no_argument, NULL, OPT_ANALYSE },
     { "compare", no_argument, NULL, OPT_COMPARE },
     { "threshold", required_argument, NULL, OPT_THRESHOLD },
+    { "ceilings", no_argument, NULL, OPT_CEILINGS },
     { "filter", required_argument, NULL, OPT_FILTER },
     { "set", required_argument, NULL, OPT_SET },
     { "backend", required_argument, NULL, OPT_BACKEND },
@@ -230,9 +232,10 @@ static int read_data(struct options *options, const char *folder, struct cnn_err
 static int set_action(struct options *options, enum action action, struct cnn_error *error)
 {
     if (options->action != ACTION_RUN && options->action != action && action > ACTION_RUN)
-        return cnn_error_set(error, CNN_INVALID,
-                             "--list, --dry-run, --plot, --analyse, --compare, --help and --version exclude each "
-                             "other");
+        return cnn_error_set(
+            error, CNN_INVALID,
+            "--list, --dry-run, --plot, --analyse, --compare, --ceilings, --help and --version exclude "
+            "each other");
     options->action = action;
     return CNN_OK;
 }
@@ -250,6 +253,8 @@ static int read_option(struct options *options, int option, char **argv, struct 
         return set_action(options, ACTION_LIST, error);
     case OPT_PLOT:
         return set_action(options, ACTION_PLOT, error);
+    case OPT_CEILINGS:
+        return set_action(options, ACTION_CEILINGS, error);
     case OPT_ANALYSE:
         return set_action(options, ACTION_ANALYSE, error);
     case OPT_COMPARE:

@@ -35,7 +35,7 @@ struct result {
     double process_seconds; /* of the whole process */
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
     double share_of_limit;                /* speed over the most that this device's limits allow, 0 to 1 */
-    char bound[16];                       /* which limit: "compute", "memory", "latency" */
+    char bound[16];                       /* which limit: "compute", "memory", "latency", "copies" */
     double clock_mhz_low, clock_mhz_high; /* seen while it was timed */
     double power_watts, energy_per_image; /* mean over the samples; joule */
     char throttled[128];                  /* why the device held back, as it says */

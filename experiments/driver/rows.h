@@ -34,7 +34,7 @@ enum row_column {
     ROW_USEFUL_GFLOP_PER_SECOND,
     ROW_EXECUTED_GFLOP_PER_SECOND,
     ROW_SHARE_OF_LIMIT,    /* of what this device can do at most, 0 to 1 */
-    ROW_BOUND,             /* what limits it: "compute", "memory", "latency" */
+    ROW_BOUND,             /* what limits it: "compute", "memory", "latency", "copies" */
     ROW_SECONDS_PER_EPOCH, /* training of one epoch, median; accuracy only */
     ROW_TRAIN_LOSS,        /* of the last epoch; accuracy only, as the three below */
     ROW_TRAIN_ACCURACY,

@@ -3,6 +3,7 @@
  * every point its row is on disk before the next one starts. */
 #include "experiments/driver/sweep.h"
 #include "experiments/driver/backends.h"
+#include "experiments/driver/bounds.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/clock.h"
 #include "experiments/driver/oracle.h"
@@ -45,6 +46,19 @@ static int write_record(struct sweep *sweep)
     return status;
 }
 
+/* The ceilings that the rows are held against stay beside them. */
+static int write_ceilings(struct sweep *sweep)
+{
+    if (!sweep->options->ceilings)
+        return CNN_OK;
+    char *text = ceilings_to_json(sweep->options->ceilings);
+    if (!text)
+        return cnn_error_set(sweep->error, CNN_OOM, "%s: no memory for " CEILINGS_FILE, sweep->summary->folder);
+    int status = rows_write_file(sweep->rows, CEILINGS_FILE, text, strlen(text), sweep->error);
+    free(text);
+    return status;
+}
+
 static int open_folder(struct sweep *sweep)
 {
     const struct study *study = sweep->study;
@@ -72,7 +86,7 @@ static int open_folder(struct sweep *sweep)
     if (study->published_text && rows_write_file(sweep->rows, study->published_file, study->published_text,
                                                  strlen(study->published_text), sweep->error))
         return sweep->error->status;
-    return write_record(sweep);
+    return write_record(sweep) || write_ceilings(sweep) ? sweep->error->status : CNN_OK;
 }
 
 /* Points go on without it: every one then asks the oracle for itself. */
@@ -165,10 +179,28 @@ static int keep_choices(struct sweep *sweep, const struct point *point, struct r
     return clock_seconds() - sweep->choices_written < CHOICES_SECONDS ? CNN_OK : write_choices(sweep);
 }
 
+/* How much of what the device can do at most this point does. */
+static int judge(struct sweep *sweep, const struct point *point, const struct cnn_network *network,
+                 struct result *result)
+{
+    bool exceeded;
+    char title[512];
+    if (!sweep->options->ceilings || !network)
+        return CNN_OK;
+    if (bounds_judge(result, sweep->options->ceilings, point, network, &exceeded, sweep->error))
+        return sweep->error->status;
+    if (exceeded && !sweep->options->quiet) {
+        progress_clear(&sweep->progress);
+        point_title(point, title, sizeof title);
+        fprintf(stderr, "%s: warning: %s\n", title, result->reason);
+    }
+    return CNN_OK;
+}
+
 static int keep_row(struct sweep *sweep, const struct row_context *context, const struct point *point,
                     const struct cnn_network *network, struct result *result)
 {
-    if (rows_append(sweep->rows, context, point, network, result, sweep->error))
+    if (judge(sweep, point, network, result) || rows_append(sweep->rows, context, point, network, result, sweep->error))
         return sweep->error->status;
     char *row = rows_row_text(context, point, network, result);
     sweep_print(sweep, row);

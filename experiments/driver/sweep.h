@@ -4,6 +4,7 @@
 #ifndef DRIVER_SWEEP_H
 #define DRIVER_SWEEP_H
 
+#include "experiments/driver/ceilings.h"
 #include "experiments/driver/result.h"
 #include "experiments/driver/study.h"
 #include "lib/status.h"
@@ -16,7 +17,8 @@ struct sweep_options {
     const char *program; /* this program, to be re-executed for every point; NULL: found by child_program() */
     int argc;            /* the command line, for the record */
     char **argv;
-    double budget;   /* seconds: cheap points first, what does not fit is skipped; 0: no such limit */
+    double budget;                   /* seconds: cheap points first, what does not fit is skipped; 0: no such limit */
+    const struct ceilings *ceilings; /* of this machine; NULL: no row gets its share of the limit */
     bool quiet;      /* nothing on stderr: no progress line, no notes of points that failed or were left out */
     bool csv_stdout; /* rows go to stdout as well, header first */
     bool csv_headed; /* the header is already there (a second study into the same pipe) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What lib/backend.h promises apart from numbers: every function is there, bad arguments give CNN_INVALID with a
  * sentence, a fresh program has parameters and rates of zero, sums start anew. */
+#include "experiments/driver/clock.h"
 #include "lib/parameters.h"
 #include "tests/checker/check.h"
 
@@ -14,6 +15,8 @@
 #define CLASSES 3
 #define PARAMETERS_MAX 512
 #define ENTRIES_MAX 64
+#define CEILINGS_MAX 32
+#define CEILING_SECONDS 0.002
 
 struct contract {
     const struct cnn_backend *backend;
@@ -328,11 +331,42 @@ static void lean_program(struct contract *contract)
     backend->release(program);
 }
 
+/* Of each device once. Every limit is a number that can be divided by, and what rows are held against is there. */
+static void ceilings_are_told(struct contract *contract)
+{
+    const struct cnn_backend *backend = contract->backend;
+    struct cnn_ceiling ceilings[CEILINGS_MAX], one[2] = { { 0 }, { .of = "untouched" } };
+    struct cnn_error error = { CNN_OK, "" };
+    int count = 0, again = 0;
+    bool found[CNN_CEILING_KIND_COUNT] = { false };
+    if (strcmp(contract->algorithm, backend->algorithms()[0]))
+        return;
+    promise(
+        contract,
+        !backend->ceiling(contract->device, clock_seconds, CEILING_SECONDS, ceilings, CEILINGS_MAX, &count, &error) &&
+            count > 0 && count <= CEILINGS_MAX,
+        "ceiling: %d limits: %s", count, error.text);
+    for (int i = 0; i < count && i < CEILINGS_MAX; i++) {
+        promise(contract, ceilings[i].value > 0 && ceilings[i].value < 1e18, "ceiling: %s of %s is %g",
+                cnn_ceiling_name(ceilings[i].kind), ceilings[i].of, ceilings[i].value);
+        promise(contract, ceilings[i].kind != CNN_CEILING_MEMORY || ceilings[i].bytes > 0,
+                "ceiling: memory %s holds %lld bytes", ceilings[i].of, (long long)ceilings[i].bytes);
+        found[ceilings[i].kind] = true;
+    }
+    promise(contract, found[CNN_CEILING_FMA] && found[CNN_CEILING_MEMORY] && found[CNN_CEILING_STEP],
+            "ceiling: multiply-adds, memory or the empty step are missing");
+    promise(contract,
+            !backend->ceiling(contract->device, clock_seconds, CEILING_SECONDS, one, 1, &again, &error) &&
+                again == count && !strcmp(one[1].of, "untouched"),
+            "ceiling: wrote beyond its capacity, or told %d limits and then %d: %s", count, again, error.text);
+}
+
 static bool table_is_full(const struct cnn_backend *b)
 {
     return b->name && b->label && b->open && b->close && b->describe && b->algorithms && b->candidates && b->plan &&
            b->compile && b->release && b->write_parameters && b->read_parameters && b->set_rates && b->load &&
-           b->train && b->classify && b->evaluate && b->fetch && b->sync && b->inspect && b->profile && b->counters;
+           b->train && b->classify && b->evaluate && b->fetch && b->sync && b->inspect && b->profile && b->counters &&
+           b->ceiling;
 }
 
 int check_contract(const struct cnn_backend *backend, struct cnn_device *device, const char *algorithm)
@@ -351,6 +385,7 @@ int check_contract(const struct cnn_backend *backend, struct cnn_device *device,
         candidates_are_known(contract);
         whole_program(contract);
         lean_program(contract);
+        ceilings_are_told(contract);
     }
     int broken = contract->broken;
     cnn_network_destroy(contract->network);

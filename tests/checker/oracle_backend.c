@@ -325,6 +325,22 @@ static int oracle_counters(struct cnn_program *program, struct cnn_counters *out
     return CNN_OK;
 }
 
+/* Made up: it has no limit of its own. */
+static int oracle_ceiling(struct cnn_device *device, double (*clock)(void), double seconds, struct cnn_ceiling *out,
+                          int capacity, int *count, struct cnn_error *error)
+{
+    static const struct cnn_ceiling made_up[] = {
+        { CNN_CEILING_FMA, "scalar", CNN_FP32, 0, 1e9 },
+        { CNN_CEILING_MEMORY, "memory", CNN_FP32, INT64_MAX, 1e9 },
+        { CNN_CEILING_STEP, "step", CNN_FP32, 0, 1e-6 },
+    };
+    (void)device, (void)clock, (void)seconds, (void)error;
+    *count = sizeof made_up / sizeof *made_up;
+    for (int i = 0; i < *count && i < capacity; i++)
+        out[i] = made_up[i];
+    return CNN_OK;
+}
+
 const struct cnn_backend check_oracle_backend = {
     .name = "oracle",
     .label = "Oracle",
@@ -348,4 +364,5 @@ const struct cnn_backend check_oracle_backend = {
     .inspect = oracle_inspect,
     .profile = oracle_profile,
     .counters = oracle_counters,
+    .ceiling = oracle_ceiling,
 };

@@ -8,6 +8,7 @@ set -u
 program=${1:?the program}
 case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
 unset CONVSCALE_DATA CONVSCALE_MACHINE CONVSCALE_HOME
+export CONVSCALE_CEILINGS=off # they would take longer than the points
 work=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$work"' EXIT
 cd "$work" || exit 1
@@ -148,6 +149,27 @@ case $out in '[{"study":"small","series":"cpu",'*'"schema":'*'}]') ;; *) fail 'a
 run --filter image=32 --format table --quiet small.cfg
 says 'classify: ' '--format table into a pipe'
 says 'image 32' '--format table into a pipe'
+
+# Ceilings: shown, kept, and what rows are held against; a sweep measures them where they are not.
+run --ceilings --out limits
+expect 0 '--ceilings'
+says 'CPU, 1 thread: ' '--ceilings'
+says ' GFLOP/s' '--ceilings'
+says ' GB/s' '--ceilings'
+kept=$(find limits -name ceilings.json)
+[ -n "$kept" ] || fail '--ceilings keeps its file'
+bound='"bound":"\(compute\|memory\|latency\)"'
+run --filter image=32 --format json --out limits --quiet small.cfg
+expect 0 'a run with ceilings'
+printf '%s' "$out" | grep -q "$bound" || fail 'a row says what bounds it' "$out"
+printf '%s' "$out" | grep -q '"share_of_limit":[0-9]' || fail 'a row has its share of the limit' "$out"
+cmp -s "$kept" limits/*/small/latest/ceilings.json || fail 'the run keeps the ceilings of its rows'
+sed 's/"build":.*/"build": "another",/' "$kept" >other.json && cp other.json "$kept"
+run --filter image=32 --format json --out limits --quiet small.cfg
+printf '%s' "$out" | grep -q "$bound" && fail 'ceilings of another build count for nothing' "$out"
+CONVSCALE_CEILINGS='' "$program" --filter image=32 --format json --out limits small.cfg >out.txt 2>err.txt
+grep -q 'measuring what this machine can do at most' err.txt || fail 'measuring is said aloud' "$(cat err.txt)"
+grep -q "$bound" out.txt || fail 'a sweep measures ceilings that are not there' "$(cat err.txt)"
 
 # On a terminal the run ends with a table and stdout holds no CSV.
 if command -v script >/dev/null 2>&1; then

@@ -75,6 +75,7 @@ static void actions(void **state)
         { "--plot|a|b", ACTION_PLOT },
         { "--analyse|a", ACTION_ANALYSE },
         { "--compare|a|b", ACTION_COMPARE },
+        { "--ceilings", ACTION_CEILINGS },
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct options options = parsed(lines[i].line);
