@@ -5,13 +5,15 @@
 #include "lib/checked.h"
 #include "lib/dataset_parts.h"
 #include "lib/network.h"
+#include "lib/raw.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cnn_dataset_kind *const kinds[] = { &cnn_dataset_digits, &cnn_dataset_mnist };
+static const struct cnn_dataset_kind *const kinds[] = { &cnn_dataset_digits,  &cnn_dataset_mnist, &cnn_dataset_fashion,
+                                                        &cnn_dataset_cifar10, &cnn_dataset_norb,  &cnn_dataset_idx };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 const char *const *cnn_dataset_names(void)
@@ -84,7 +86,7 @@ int cnn_dataset_open(struct cnn_dataset **out, const char *name, enum cnn_split 
     if (!data)
         return cnn_error_set(error, CNN_OOM, "%s: no memory for its head", name);
     snprintf(data->name, sizeof data->name, "%s", name);
-    status = kind->open(data, split, options, error);
+    status = kind->files ? cnn_raw_open(data, kind, split, options, error) : kind->open(data, split, options, error);
     if (options->pixels != CNN_PIXELS_STANDARD) {
         data->mean = options->pixels == CNN_PIXELS_SIGNED ? 0.5f : 0;
         data->deviation = options->pixels == CNN_PIXELS_SIGNED ? 0.5f : 1;

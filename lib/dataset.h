@@ -31,7 +31,7 @@ enum cnn_pixels {
 
 /* All zero is a fine default: the training or test split as it is. */
 struct cnn_dataset_options {
-    const char *folder; /* of files, or the folder above "mnist"; NULL: environment variable CONVSCALE_DATA */
+    const char *folder; /* of files, or the one above "mnist" and the like; NULL: environment variable CONVSCALE_DATA */
     int side;           /* of the images wanted; 0: as they are (digits: 28) */
     enum cnn_fit fit;
     enum cnn_pixels pixels;
@@ -54,9 +54,10 @@ struct cnn_dataset {
     float mean, deviation;
 };
 
-/* Names: "digits" (generated, needs no file) and "mnist". CNN_UNAVAILABLE where its files are not there (the sentence
- * says where it looked and how to give a folder), CNN_INVALID where a file is wrong (file, offset, found, expected) or
- * the options cannot be met, CNN_ERROR where the machine fails to read. The caller closes it. */
+/* Names: "digits" (generated, needs no file), "mnist", "fashion", "cifar10", "norb", and "idx" for any set of IDX
+ * files. CNN_UNAVAILABLE where its files are not there (the sentence says where it looked and how to give a folder),
+ * CNN_INVALID where a file is wrong (file, offset, found, expected) or the options cannot be met, CNN_ERROR where the
+ * machine fails to read. The caller closes it. */
 int cnn_dataset_open(struct cnn_dataset **out, const char *name, enum cnn_split split,
                      const struct cnn_dataset_options *options, struct cnn_error *error);
 void cnn_dataset_close(struct cnn_dataset *dataset); /* NULL is fine */

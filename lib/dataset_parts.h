@@ -8,14 +8,19 @@
 
 #include <stdbool.h>
 
-/* `open` fills an empty data set whose name is set; on failure the caller closes what is there. */
+struct cnn_file_set; /* raw.h */
+
+/* `open` fills an empty data set whose name is set; on failure the caller closes what is there. A set in files has
+ * `files` in its place. */
 struct cnn_dataset_kind {
     const char *name, *summary;
+    const struct cnn_file_set *files;
     int (*open)(struct cnn_dataset *data, enum cnn_split split, const struct cnn_dataset_options *options,
                 struct cnn_error *error);
 };
 
-extern const struct cnn_dataset_kind cnn_dataset_digits, cnn_dataset_mnist;
+extern const struct cnn_dataset_kind cnn_dataset_digits, cnn_dataset_mnist, cnn_dataset_fashion, cnn_dataset_idx,
+    cnn_dataset_cifar10, cnn_dataset_norb;
 
 /* Sets the shape and takes memory for pixels and labels, sizes checked. */
 int cnn_dataset_allocate(struct cnn_dataset *data, int64_t count, int channels, int side, int classes,

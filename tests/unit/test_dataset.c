@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* MNIST's files in every spelling, what is wrong with them in one sentence, how images reach a side, normalisation and
  * batches. The files are small ones in the exact formats, made here. */
-#include "tests/unit/files.h"
-
-#include "lib/dataset.h"
+#include "tests/unit/sets.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -17,13 +15,6 @@
 static uint8_t pixel(bool train, int i, int at)
 {
     return (uint8_t)(train ? 16 * i + at : 255 - 16 * i - at);
-}
-
-static void write_file(const char *folder, const char *name, bool zipped, const uint8_t *bytes, size_t count)
-{
-    char path[FILES_PATH];
-    files_path(path, folder, name);
-    (zipped ? files_write_zipped : files_write)(path, bytes, count);
 }
 
 /* A data set as the site has it (dots: as unpacking its archive spells it), with a file left out or faulty. */
@@ -64,39 +55,6 @@ static void write_set(const char *folder, const struct set *set)
             bytes[size++] = (uint8_t)(!train && i == 1 && set->wrong_label ? set->wrong_label : 9 - (int)i);
         write_part(folder, set, train ? "train-labels" : "t10k-labels", bytes, size, 1);
     }
-}
-
-/* A new folder below the test's own. */
-static void make_folder(char path[FILES_PATH], const char *folder, const char *name)
-{
-    files_path(path, folder, name);
-    if (mkdir(path, 0700))
-        fail_msg("%s cannot be made", path);
-}
-
-static struct cnn_dataset *open_set(const char *name, enum cnn_split split, const struct cnn_dataset_options *options)
-{
-    struct cnn_dataset *data = NULL;
-    struct cnn_error error = { CNN_OK, "" };
-    if (cnn_dataset_open(&data, name, split, options, &error))
-        fail_msg("%s", error.text);
-    return data;
-}
-
-static void assert_refused(const char *name, enum cnn_split split, const struct cnn_dataset_options *options,
-                           enum cnn_status status, const char *format, ...)
-{
-    struct cnn_dataset *data = (struct cnn_dataset *)&status;
-    struct cnn_error error = { CNN_OK, "" };
-    char expected[2 * sizeof error.text];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(expected, sizeof expected, format, arguments);
-    va_end(arguments);
-    assert_int_equal(cnn_dataset_open(&data, name, split, options, &error), status);
-    assert_int_equal(error.status, status);
-    assert_string_equal(error.text, expected);
-    assert_null(data);
 }
 
 static void assert_train(const struct cnn_dataset *data)
@@ -215,7 +173,7 @@ static void a_web_page_among_the_files(void **state)
     write_set(folder, &set);
     write_file(folder, "train-labels-idx1-ubyte.gz", false, (const uint8_t *)page, sizeof page - 1);
     assert_refused("mnist", CNN_SPLIT_TRAIN, &(struct cnn_dataset_options){ .folder = folder }, CNN_INVALID,
-                   "%s/train-labels-idx1-ubyte.gz: looks like a web page, not IDX data: '<' at its start, expected "
+                   "%s/train-labels-idx1-ubyte.gz: looks like a web page, not an IDX file: '<' at its start, expected "
                    "bytes 00 00 08 01; download the file itself",
                    folder);
 }
@@ -227,7 +185,8 @@ static void options_that_cannot_be_met(void **state)
     make_folder(folder, *state, "options");
     write_set(folder, &set);
     assert_refused("mist", CNN_SPLIT_TRAIN, NULL, CNN_INVALID,
-                   "data set \"mist\": unknown, expected one of \"digits\", \"mnist\"");
+                   "data set \"mist\": unknown, expected one of \"digits\", \"mnist\", \"fashion\", \"cifar10\", "
+                   "\"norb\", \"idx\"");
     assert_refused("mnist", CNN_SPLIT_TRAIN, &(struct cnn_dataset_options){ .folder = folder, .side = -1 }, CNN_INVALID,
                    "mnist: side -1, expected 1 to 65536, or 0 for the set's own");
     assert_refused("mnist", CNN_SPLIT_TRAIN, &(struct cnn_dataset_options){ .folder = folder, .limit = -5 },
@@ -312,15 +271,41 @@ static void batches_follow_the_order_in_floats(void **state)
     cnn_dataset_close(data);
 }
 
+/* The same values for both splits, whether the training split is at hand or not. */
+static void pixels_become_what_was_asked(void **state)
+{
+    char folder[FILES_PATH];
+    struct cnn_dataset_options options = { .folder = folder, .pixels = CNN_PIXELS_UNIT };
+    float image[PIXELS];
+    make_folder(folder, *state, "pixels");
+    write_set(folder, &(struct set){ .dots = false });
+    for (enum cnn_split split = CNN_SPLIT_TRAIN; split <= CNN_SPLIT_TEST; split++) {
+        options.pixels = CNN_PIXELS_UNIT;
+        struct cnn_dataset *unit = open_set("mnist", split, &options);
+        options.pixels = CNN_PIXELS_SIGNED;
+        struct cnn_dataset *within = open_set("mnist", split, &options);
+        cnn_dataset_batch(unit, NULL, 2, 1, image, NULL);
+        assert_true(fabsf(image[3] - (float)pixel(split == CNN_SPLIT_TRAIN, 2, 3) / 255) < 1e-6f);
+        cnn_dataset_batch(within, NULL, 2, 1, image, NULL);
+        assert_true(fabsf(image[3] - ((float)pixel(split == CNN_SPLIT_TRAIN, 2, 3) / 127.5f - 1)) < 1e-6f);
+        cnn_dataset_close(unit);
+        cnn_dataset_close(within);
+    }
+    options.pixels = CNN_PIXELS_COUNT;
+    assert_refused("mnist", CNN_SPLIT_TRAIN, &options, CNN_INVALID,
+                   "mnist: pixels 3 is none of standard, unit, signed");
+}
+
 static void names_are_known(void **state)
 {
     (void)state;
     const char *const *names = cnn_dataset_names();
-    assert_string_equal(names[0], "digits");
-    assert_string_equal(names[1], "mnist");
-    assert_null(names[2]);
-    for (int i = 0; names[i]; i++)
+    static const char *const expected[] = { "digits", "mnist", "fashion", "cifar10", "norb", "idx", NULL };
+    for (int i = 0; expected[i]; i++) {
+        assert_string_equal(names[i], expected[i]);
         assert_non_null(cnn_dataset_summary(names[i]));
+    }
+    assert_null(names[6]);
     assert_null(cnn_dataset_summary("mist"));
 }
 
@@ -334,6 +319,7 @@ int main(void)
         cmocka_unit_test(options_that_cannot_be_met),
         cmocka_unit_test(both_splits_are_normalised_by_the_training_split),
         cmocka_unit_test(batches_follow_the_order_in_floats),
+        cmocka_unit_test(pixels_become_what_was_asked),
         cmocka_unit_test(names_are_known),
     };
     return cmocka_run_group_tests(tests, files_folder_make, files_folder_remove);

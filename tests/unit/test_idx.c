@@ -127,13 +127,13 @@ static void content_that_is_no_idx(void **state)
         const char *text;
     } cases[] = {
         { "<!DOCTYPE html><html></html>", 28,
-          "looks like a web page, not IDX data: '<' at its start, expected bytes 00 00 08 03; download the file "
+          "looks like a web page, not an IDX file: '<' at its start, expected bytes 00 00 08 03; download the file "
           "itself" },
         { "\xef\xbb\xbf\r\n <a>", 9,
-          "looks like a web page, not IDX data: '<' at its start, expected bytes 00 00 08 03; download the file "
+          "looks like a web page, not an IDX file: '<' at its start, expected bytes 00 00 08 03; download the file "
           "itself" },
         { "version https://git-lfs", 23,
-          "looks like text (\"vers\" at its start), not IDX data, expected bytes 00 00 08 03" },
+          "looks like text (\"vers\" at its start), not an IDX file, expected bytes 00 00 08 03" },
         { "\3\10\0\0\0\0\0\1\0\0\0\1\0\0\0\1", 16,
           "offset 0: found bytes 03 08 00 00, expected 00 00 08 03: no IDX file (bytes in reverse order?)" },
         { "\x89PNG\r\n\x1a\n12345678", 16, "offset 0: found bytes 89 50 4e 47, expected 00 00 08 03: no IDX file" },
