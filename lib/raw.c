@@ -56,8 +56,10 @@ static int not_found(const struct cnn_dataset_kind *kind, const char *folder, co
                                      files->below[i]);
     return cnn_error_set(error, CNN_UNAVAILABLE,
                          "%s: no %s, with or without .gz, in %s: give the folder of the %s files with --data DIR or "
-                         "CONVSCALE_DATA=DIR",
-                         kind->name, spellings, places, files->title);
+                         "CONVSCALE_DATA=DIR%s%s",
+                         kind->name, spellings, places, files->title,
+                         kind->files->prefix ? "" : "; to download them: ./run_sweep --fetch ",
+                         kind->files->prefix ? "" : kind->name);
 }
 
 int cnn_raw_find(char path[PATH_MAX], const struct cnn_dataset_kind *kind, const char *folder, const char *const *names,
@@ -164,8 +166,10 @@ int cnn_raw_open(struct cnn_dataset *data, const struct cnn_dataset_kind *kind, 
     if (!folder || !folder[0])
         return cnn_error_set(error, CNN_UNAVAILABLE,
                              "%s: no folder was given to look in: give that of the %s files with --data DIR or "
-                             "CONVSCALE_DATA=DIR",
-                             kind->name, kind->files->title);
+                             "CONVSCALE_DATA=DIR%s%s",
+                             kind->name, kind->files->title,
+                             kind->files->prefix ? "" : "; to download them: ./run_sweep --fetch ",
+                             kind->files->prefix ? "" : kind->name);
     int status = kind->files->read(&raw, kind, folder, split, error);
     if (!status)
         status = fill(data, kind, folder, split, &raw, options, error);

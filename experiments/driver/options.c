@@ -102,7 +102,7 @@ void options_free(struct options *options)
 /* Options of the shell script around this program are known here for a better sentence. */
 static int unknown_option(const char *word, struct cnn_error *error)
 {
-    static const char *const scripts[] = { "setup", "no-build", "build-only" };
+    static const char *const scripts[] = { "setup", "no-build", "build-only", "fetch" };
     const char *names[COUNT(long_options) + COUNT(scripts)];
     char name[64], meant[80] = "";
     int count = 0;

@@ -94,7 +94,7 @@ static int check_measure(const struct study *study, struct cnn_error *error)
     if (!strcmp(study->data, "normal") && has_phase(study, POINT_ACCURACY))
         return cnn_error_set(error, CNN_INVALID,
                              "data = \"normal\" has nothing to learn: phase \"accuracy\" needs "
-                             "\"digits\" or \"mnist\"");
+                             "a data set, such as \"digits\"");
     return CNN_OK;
 }
 

@@ -107,7 +107,7 @@ static void what_is_not_there_is_unavailable(void **state)
     unsetenv("CONVSCALE_DATA");
     assert_refused("mnist", CNN_SPLIT_TRAIN, NULL, CNN_UNAVAILABLE,
                    "mnist: no folder was given to look in: give that of the MNIST files with --data DIR or "
-                   "CONVSCALE_DATA=DIR");
+                   "CONVSCALE_DATA=DIR; to download them: ./run_sweep --fetch mnist");
     files_path(folder, *state, "nowhere");
     assert_refused("mnist", CNN_SPLIT_TRAIN, &(struct cnn_dataset_options){ .folder = folder }, CNN_UNAVAILABLE,
                    "mnist: %s is no folder: give the folder of the MNIST files with --data DIR or CONVSCALE_DATA=DIR",
@@ -121,7 +121,8 @@ static void what_is_not_there_is_unavailable(void **state)
         assert_refused("mnist", i < 2 ? CNN_SPLIT_TRAIN : CNN_SPLIT_TEST,
                        &(struct cnn_dataset_options){ .folder = folder }, CNN_UNAVAILABLE,
                        "mnist: no %s-idx%d-ubyte or %s.idx%d-ubyte, with or without .gz, in %s or %s/mnist: give the "
-                       "folder of the MNIST files with --data DIR or CONVSCALE_DATA=DIR",
+                       "folder of the MNIST files with --data DIR or CONVSCALE_DATA=DIR; to download them: ./run_sweep "
+                       "--fetch mnist",
                        left_out[i], i % 2 ? 1 : 3, left_out[i], i % 2 ? 1 : 3, folder, folder);
     }
 }

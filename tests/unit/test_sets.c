@@ -33,7 +33,8 @@ static void fashion_lies_in_a_folder_of_its_own(void **state)
     assert_refused(
         "fashion", CNN_SPLIT_TEST, &options, CNN_UNAVAILABLE,
         "fashion: no t10k-images-idx3-ubyte or t10k-images.idx3-ubyte, with or without .gz, in %s/fashion or "
-        "%s/fashion-mnist: give the folder of the Fashion-MNIST files with --data DIR or CONVSCALE_DATA=DIR",
+        "%s/fashion-mnist: give the folder of the Fashion-MNIST files with --data DIR or CONVSCALE_DATA=DIR; to "
+        "download them: ./run_sweep --fetch fashion",
         folder, folder);
     make_folder(below, folder, "fashion");
     write_idx(below, "train", 3, 3, (const uint8_t *)"\3\4\11", 5);
@@ -193,7 +194,7 @@ static void faults_of_cifar10_are_named(void **state)
         "cifar10", CNN_SPLIT_TRAIN, &options, CNN_UNAVAILABLE,
         "cifar10: no data_batch_3.bin, with or without .gz, in %s or %s/cifar-10-batches-bin or %s/cifar10 or "
         "%s/cifar10/cifar-10-batches-bin: give the folder of the CIFAR-10 files with --data DIR or "
-        "CONVSCALE_DATA=DIR",
+        "CONVSCALE_DATA=DIR; to download them: ./run_sweep --fetch cifar10",
         folder, folder, folder, folder);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_refused("cifar10", CNN_SPLIT_TRAIN, &options, CNN_INVALID,
