@@ -20,6 +20,7 @@
 #define TRUST_SECONDS 2.0        /* the forecast counts as much as this much experience */
 #define TRAIN_IMAGES_GUESS 60000 /* of a data set without limit */
 #define TEST_IMAGES_GUESS 10000
+#define DISTORT_SECONDS 6e-5 /* an image, elastic */
 
 static double guessed_flops(const struct point *point)
 {
@@ -32,9 +33,11 @@ static double accuracy_cost(const struct point *point, const struct cnn_network 
 {
     double train = point->train_limit > 0 ? point->train_limit : TRAIN_IMAGES_GUESS;
     double test = point->test_limit > 0 ? point->test_limit : TEST_IMAGES_GUESS;
-    return point->epochs *
-           (train * (double)cnn_network_flops_train(network, 1, false) + test * 2.0 * (double)network->macs) /
-           guessed_flops(point);
+    double distort = *point->distort && strcmp(point->distort, "none") ? train * DISTORT_SECONDS : 0;
+    return point->epochs * distort +
+           point->epochs *
+               (train * (double)cnn_network_flops_train(network, 1, false) + test * 2.0 * (double)network->macs) /
+               guessed_flops(point);
 }
 
 /* Samples end between the smallest number and the budget; the middle is as good a guess as any. */
