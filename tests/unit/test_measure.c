@@ -327,34 +327,6 @@ static void training_that_diverges_is_an_error(void **state)
     }
 }
 
-static void epochs_are_told_one_by_one(void **state)
-{
-    (void)state;
-    struct point point = digits_point();
-    struct result result;
-    fault = RIGHT;
-    measure_point(&point, &check_oracle_backend, &result);
-    if (result.status != CNN_OK)
-        fail_msg("%s", result.reason);
-    assert_int_equal(result.epochs, 2);
-    assert_int_equal(result.train_images, 50);
-    assert_int_equal(result.test_images, 20);
-    double sum = 0;
-    for (int e = 0; e < 2; e++) {
-        assert_int_equal(result.epoch[e].epoch, e + 1);
-        assert_true(isfinite(result.epoch[e].train_loss) && result.epoch[e].train_loss > 0);
-        assert_true(result.epoch[e].test_accuracy >= 0 && result.epoch[e].test_accuracy <= 1);
-        assert_true(result.epoch[e].train_seconds > 0 && result.epoch[e].test_seconds > 0);
-        assert_true(result.epoch[e].load_seconds > 0);
-        sum += result.epoch[e].train_seconds;
-    }
-    assert_true(result.data_seconds > 0 && result.pixel_mean > 0 && result.pixel_deviation > 0);
-    assert_true(result.epoch[1].train_loss < result.epoch[0].train_loss);
-    assert_true(fabs(result.median - sum / 2) < 1e-9);
-    assert_true(isnan(result.low)); /* two epochs have no interval */
-    result_free(&result);
-}
-
 static void timed_steps_take_images_of_a_set_too(void **state)
 {
     (void)state;
@@ -395,7 +367,6 @@ int main(void)
         cmocka_unit_test(fewer_threads_than_asked_for_are_said),
         cmocka_unit_test(what_does_not_fit_is_oom_before_it_is_taken),
         cmocka_unit_test(training_that_diverges_is_an_error),
-        cmocka_unit_test(epochs_are_told_one_by_one),
         cmocka_unit_test(timed_steps_take_images_of_a_set_too),
         cmocka_unit_test(data_that_is_not_there_or_does_not_fit_is_said),
     };

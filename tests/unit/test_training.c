@@ -6,6 +6,8 @@
 #include "experiments/driver/measure.h"
 #include "tests/checker/oracle_backend.h"
 
+#include <math.h>
+
 static struct point digits_point(void)
 {
     struct point point = { .phase = POINT_ACCURACY,
@@ -26,6 +28,33 @@ static struct point digits_point(void)
     point.spec.classes = 10;
     point.spec.loss = CNN_SOFTMAX;
     return point;
+}
+
+static void epochs_are_told_one_by_one(void **state)
+{
+    (void)state;
+    struct point point = digits_point();
+    struct result result;
+    measure_point(&point, &check_oracle_backend, &result);
+    if (result.status != CNN_OK)
+        fail_msg("%s", result.reason);
+    assert_int_equal(result.epochs, 2);
+    assert_int_equal(result.train_images, 50);
+    assert_int_equal(result.test_images, 20);
+    double sum = 0;
+    for (int e = 0; e < 2; e++) {
+        assert_int_equal(result.epoch[e].epoch, e + 1);
+        assert_true(isfinite(result.epoch[e].train_loss) && result.epoch[e].train_loss > 0);
+        assert_true(result.epoch[e].test_accuracy >= 0 && result.epoch[e].test_accuracy <= 1);
+        assert_true(result.epoch[e].train_seconds > 0 && result.epoch[e].test_seconds > 0);
+        assert_true(result.epoch[e].load_seconds > 0);
+        sum += result.epoch[e].train_seconds;
+    }
+    assert_true(result.data_seconds > 0 && result.pixel_mean > 0 && result.pixel_deviation > 0);
+    assert_true(result.epoch[1].train_loss < result.epoch[0].train_loss);
+    assert_true(fabs(result.median - sum / 2) < 1e-9);
+    assert_true(isnan(result.low)); /* two epochs have no interval */
+    result_free(&result);
 }
 
 /* Where every step copies, an epoch's clock of training includes its loading; the epochs learn the same. */
@@ -74,6 +103,7 @@ static void images_are_distorted_and_scaled_as_the_point_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(epochs_are_told_one_by_one),
         cmocka_unit_test(loading_is_timed_where_steps_copy),
         cmocka_unit_test(images_are_distorted_and_scaled_as_the_point_says),
     };
