@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Training runs as points: test error or training loss against epochs, or against the seconds that training took. */
+/* Training runs as points: test error or training loss against epochs, or against the seconds that training took. Runs
+ * that differ by their seed alone are one line and the band around it. */
 #include "experiments/driver/charts_parts.h"
+#include "experiments/driver/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,27 +70,39 @@ static bool in_figure(const struct chart_figure *figure, int row)
     return false;
 }
 
-static bool add_point(struct chart_plot *plot, const struct chart_point *point, size_t *room)
+/* One epoch of one run. */
+struct reading {
+    int series, epoch;
+    double x, y;
+};
+
+struct readings {
+    int count;
+    size_t room;
+    struct reading *list;
+};
+
+static bool add_reading(struct readings *readings, const struct reading *reading)
 {
-    if ((size_t)plot->point_count == *room) {
-        *room = *room ? 2 * *room : 64;
-        struct chart_point *more = realloc(plot->point, *room * sizeof *more);
+    if ((size_t)readings->count == readings->room) {
+        readings->room = readings->room ? 2 * readings->room : 64;
+        struct reading *more = realloc(readings->list, readings->room * sizeof *more);
         if (!more)
             return false;
-        plot->point = more;
+        readings->list = more;
     }
-    plot->point[plot->point_count++] = *point;
+    readings->list[readings->count++] = *reading;
     return true;
 }
 
 /* Seconds add up over the epochs of a row, which stand together in the file. */
-static int read_points(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure,
+static int read_epochs(struct readings *readings, const struct chart_run *run, const struct chart_figure *figure,
                        const char *kind, bool over_seconds, FILE *file)
 {
     int place[EPOCH_COLUMNS];
-    double value[EPOCH_COLUMNS], seconds = 0;
+    double value[EPOCH_COLUMNS] = { 0 }, seconds = 0;
     int last = -1;
-    size_t room = 0;
+    bool accuracy = strcmp(kind, "accuracy") == 0;
     if (!read_header(file, place))
         return CNN_INVALID;
     while (read_epoch(file, place, value)) {
@@ -97,16 +111,58 @@ static int read_points(struct chart_plot *plot, const struct chart_run *run, con
         last = row;
         if (row < 0 || row >= run->rows.count || !in_figure(figure, row))
             continue;
-        bool accuracy = strcmp(kind, "accuracy") == 0;
-        double y = accuracy ? 100 * (1 - value[EPOCH_TEST_ACCURACY]) : value[EPOCH_TRAIN_LOSS];
-        struct chart_point point = { .series = run->series_of[row], .y = y, .low = y, .high = y };
-        point.x = over_seconds ? seconds : value[EPOCH_NUMBER];
-        snprintf(point.text, sizeof point.text, "%.6g", point.x);
-        snprintf(point.status, sizeof point.status, "%s", isfinite(y) ? "ok" : "error");
-        if (isfinite(point.x) && !add_point(plot, &point, &room))
+        struct reading reading = { .series = run->series_of[row], .epoch = (int)value[EPOCH_NUMBER] };
+        reading.x = over_seconds ? seconds : value[EPOCH_NUMBER];
+        reading.y = accuracy ? 100 * (1 - value[EPOCH_TEST_ACCURACY]) : value[EPOCH_TRAIN_LOSS];
+        if (isfinite(reading.x) && !add_reading(readings, &reading))
             return CNN_OOM;
     }
     return CNN_OK;
+}
+
+static int compare_readings(const void *a, const void *b)
+{
+    const struct reading *left = a, *right = b;
+    return left->series != right->series ? left->series - right->series : left->epoch - right->epoch;
+}
+
+/* The same epoch of runs that differ by their seed: the median of each coordinate, and the whole range. */
+static struct chart_point summed_up(const struct reading *list, int count, double *xs, double *ys)
+{
+    struct chart_point point = { .series = list->series, .y = NAN, .low = NAN, .high = NAN, .samples = count };
+    int finite = 0;
+    for (int i = 0; i < count; i++) {
+        statistics_insert(xs, i, list[i].x);
+        if (isfinite(list[i].y))
+            statistics_insert(ys, finite++, list[i].y);
+    }
+    point.x = statistics_quantile(xs, count, 0.5);
+    snprintf(point.text, sizeof point.text, "%.6g", point.x);
+    snprintf(point.status, sizeof point.status, "%s", finite == count ? "ok" : "error");
+    if (finite == count) {
+        point.y = statistics_quantile(ys, count, 0.5);
+        point.low = ys[0];
+        point.high = ys[count - 1];
+    }
+    return point;
+}
+
+static int make_points(struct chart_plot *plot, struct readings *readings)
+{
+    size_t count = (size_t)readings->count;
+    double *sorted = malloc((2 * count + 1) * sizeof *sorted);
+    plot->point = malloc((count + 1) * sizeof *plot->point);
+    if (count > 0 && sorted && plot->point)
+        qsort(readings->list, count, sizeof *readings->list, compare_readings);
+    for (int first = 0, next; sorted && plot->point && first < readings->count; first = next) {
+        for (next = first + 1; next < readings->count; next++)
+            if (compare_readings(&readings->list[first], &readings->list[next]) != 0)
+                break;
+        plot->point[plot->point_count++] = summed_up(&readings->list[first], next - first, sorted, sorted + count);
+    }
+    int status = sorted && plot->point ? CNN_OK : CNN_OOM;
+    free(sorted);
+    return status;
 }
 
 /* A training run without any epoch still belongs to its figure, to be named below it. */
@@ -139,7 +195,8 @@ static void set_words(struct chart_plot *plot, const struct chart_run *run, cons
     *plot = (struct chart_plot){ .script = accuracy ? "accuracy.gp" : "loss.gp",
                                  .xname = over_seconds ? "seconds" : "epoch",
                                  .yname = accuracy ? "test_error_percent" : "train_loss",
-                                 .unit = accuracy ? "%" : "" };
+                                 .unit = accuracy ? "%" : "",
+                                 .log_x = over_seconds };
     chart_titles(plot, run, figure, kind);
     size_t used = strlen(plot->name);
     snprintf(plot->name + used, sizeof plot->name - used, "-%s", over_seconds ? "seconds" : "epochs");
@@ -147,18 +204,37 @@ static void set_words(struct chart_plot *plot, const struct chart_run *run, cons
     snprintf(plot->ylabel, sizeof plot->ylabel, "%s", accuracy ? "test error" : "training loss");
 }
 
+static void add_caption(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
+{
+    const struct row *first = &run->rows.list[figure->row[0]];
+    char runs[CHART_TEXT];
+    int most = 1;
+    for (int i = 0; i < plot->point_count; i++)
+        most = plot->point[i].samples > most ? plot->point[i].samples : most;
+    if (most > 1)
+        snprintf(runs, sizeof runs, "lines: medians of up to %d seeds, bands: from the least to the greatest", most);
+    else
+        snprintf(runs, sizeof runs, "seed %s; one run each", first->cell[ROW_SEED]);
+    chart_caption(plot, "Machine %s, %.10s. Data %s: %s training and %s test images; batch %s; %s.",
+                  first->cell[ROW_MACHINE], first->cell[ROW_STARTED], first->cell[ROW_DATA],
+                  first->cell[ROW_TRAIN_IMAGES], first->cell[ROW_TEST_IMAGES], first->cell[ROW_BATCH], runs);
+}
+
 int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
                       const char *kind, bool over_seconds, struct cnn_error *error)
 {
     char path[PATH_TEXT];
-    const struct row *first = &run->rows.list[figure->row[0]];
     set_words(out, run, figure, kind, over_seconds);
     snprintf(path, sizeof path, "%s/epochs.csv", run->folder);
     FILE *file = fopen(path, "r");
     if (!file)
         return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no %s", out->name, path);
-    int status = read_points(out, run, figure, kind, over_seconds, file);
+    struct readings readings = { 0 };
+    int status = read_epochs(&readings, run, figure, kind, over_seconds, file);
     fclose(file);
+    if (status == CNN_OK)
+        status = make_points(out, &readings);
+    free(readings.list);
     if (status == CNN_INVALID)
         return cnn_error_set(error, CNN_INVALID,
                              "%s: expected a header with row, epoch, train_loss, test_accuracy and "
@@ -166,9 +242,6 @@ int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const
                              path);
     if (status != CNN_OK || add_absent(out, run, figure))
         return cnn_error_set(error, CNN_OOM, "charts: no memory for the epochs of %s", out->name);
-    chart_caption(out, "Machine %s, %.10s. Data %s: %s training and %s test images; batch %s, seed %s; one run each.",
-                  first->cell[ROW_MACHINE], first->cell[ROW_STARTED], first->cell[ROW_DATA],
-                  first->cell[ROW_TRAIN_IMAGES], first->cell[ROW_TEST_IMAGES], first->cell[ROW_BATCH],
-                  first->cell[ROW_SEED]);
+    add_caption(out, run, figure);
     return chart_plot_finish(out, run, error);
 }

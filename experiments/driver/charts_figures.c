@@ -19,6 +19,7 @@ const struct chart_axis chart_axes[] = {
     { ROW_ISA, "isa", "instruction set", false },
     { ROW_COPIES, "copies", "copies", false },
     { ROW_LAUNCH, "launch", "launch", false },
+    { ROW_SEED, "seed", "seed", false },
 };
 const int chart_axis_count = sizeof chart_axes / sizeof *chart_axes;
 
@@ -55,7 +56,8 @@ static bool in_phase(const struct choice *choice, int row)
     return strcmp(choice->run->rows.list[row].cell[ROW_PHASE], choice->phase) == 0;
 }
 
-/* An axis varies if some series has two of its values: what a series fixes for itself is no axis. */
+/* An axis varies if some series has two of its values: what a series fixes for itself is no axis. Seeds of training
+ * runs are none either, they make bands. */
 static int find_varying(struct choice *choice)
 {
     const struct chart_run *run = choice->run;
@@ -63,6 +65,8 @@ static int find_varying(struct choice *choice)
     if (!first)
         return CNN_OOM;
     for (int axis = 0; axis < chart_axis_count; axis++) {
+        if (chart_axes[axis].column == ROW_SEED && !strcmp(choice->phase, "accuracy"))
+            continue;
         for (int i = 0; i < run->series_count; i++)
             first[i] = -1;
         for (int row = 0; row < run->rows.count && !choice->varies[axis]; row++) {
@@ -149,8 +153,8 @@ static void describe(const struct choice *choice, struct chart_figure *figure, i
         snprintf(name, sizeof name, "%s ", chart_axes[axis].name);
         if (choice->varies[axis] && shared)
             append(figure->cut, sizeof figure->cut, ", ", name, cell(choice, shown, axis));
-        if (!shared || column == ROW_NETWORK || column == ROW_ISA ||
-            (column == ROW_THREADS_ASKED && !choice->varies[axis]))
+        bool told = choice->varies[axis] || (column != ROW_THREADS_ASKED && column != ROW_SEED);
+        if (!shared || column == ROW_NETWORK || column == ROW_ISA || !told)
             continue;
         append(figure->common, sizeof figure->common, ", ", column == ROW_PRECISION ? "" : name,
                cell(choice, shown, axis));

@@ -125,6 +125,7 @@ struct chart_plot {
     int point_count;
     const struct study_published **typed; /* numbers of a paper that belong here */
     int typed_count;
+    bool log_x;                                       /* the x axis is logarithmic in any case */
     bool categories;                                  /* x are places of words */
     bool ratio;                                       /* speed-up: a logarithmic axis around 1, and the claims */
     char caption[CHART_CAPTIONS_MAX][2 * CHART_TEXT]; /* each starts a line below the plot */

@@ -65,7 +65,7 @@ struct chart_range chart_range_x(const struct chart_plot *plot, const double *x,
 {
     bool doubling = count > 1 && x[0] > 0 && !plot->categories;
     for (int i = 1; i < count; i++)
-        doubling = doubling && x[i] / x[i - 1] > 1.6;
+        doubling = doubling && (plot->log_x || x[i] / x[i - 1] > 1.6);
     if (plot->categories)
         return (struct chart_range){ 0.5, x[count - 1] + 0.5, false };
     return pad(x[0], x[count - 1], doubling);

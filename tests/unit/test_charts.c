@@ -1,132 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Charts from made-up runs: which figures there are, the numbers in them, and that pictures are really drawn. */
-#include "experiments/driver/charts.h"
-#include "experiments/driver/rows.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-/* A run's folder in the making, and what charts_draw() said of it. */
-struct run {
-    char root[64], folder[1024];
-    struct rows_writer *writer;
-    char *log;
-    size_t log_size;
-    struct cnn_error error;
-};
-
-static const struct row_context context = { "made-up", "machine-2cpu", "0.1.0", "2010-09-15T12:00:00Z", NULL };
-
-static void run_start(struct run *run)
-{
-    *run = (struct run){ .root = "/tmp/convscale-charts-XXXXXX" };
-    assert_non_null(mkdtemp(run->root));
-    assert_int_equal(rows_open(&run->writer, run->root, "machine-2cpu", "made-up", &run->error), CNN_OK);
-    snprintf(run->folder, sizeof run->folder, "%s", rows_folder(run->writer));
-}
-
-static struct point make_point(const char *series, int width, int depth, int batch)
-{
-    struct point point = { .phase = POINT_TRAIN, .batch = batch };
-    snprintf(point.series, sizeof point.series, "%s", series);
-    snprintf(point.label, sizeof point.label, "CPU, %s", series);
-    snprintf(point.spec.name, sizeof point.spec.name, "lenet5");
-    point.spec.width = width;
-    point.spec.depth = depth;
-    point.spec.image = 32;
-    point.spec.connections.paper = true;
-    return point;
-}
-
-/* A measured row: median with an interval of 10 % to each side. */
-static void add(struct run *run, struct point point, enum cnn_status status, double seconds)
-{
-    struct result result;
-    result_init(&result);
-    result.status = status;
-    result.median = seconds;
-    result.low = 0.9 * seconds;
-    result.high = 1.1 * seconds;
-    result.samples = 20;
-    assert_int_equal(rows_append(run->writer, &context, &point, NULL, &result, &run->error), CNN_OK);
-}
-
-static void add_file(struct run *run, const char *name, const char *text)
-{
-    assert_int_equal(rows_write_file(run->writer, name, text, strlen(text), &run->error), CNN_OK);
-}
-
-/* Draws, and tells what was said where that is not what was hoped for. */
-static int run_draw(struct run *run)
-{
-    free(run->log);
-    FILE *log = open_memstream(&run->log, &run->log_size);
-    if (run->writer)
-        assert_int_equal(rows_close(run->writer, &run->error), CNN_OK);
-    run->writer = NULL;
-    int status = charts_draw(run->folder, NULL, log, &run->error);
-    fclose(log);
-    if (status != CNN_OK)
-        print_message("%s\n", run->error.text);
-    return status;
-}
-
-static void run_end(struct run *run)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", run->root);
-    assert_int_equal(system(command), 0);
-    free(run->log);
-}
-
-static char *read_file(const struct run *run, const char *name)
-{
-    char path[2048], *text = NULL;
-    size_t size = 0;
-    snprintf(path, sizeof path, "%s/charts/%s", run->folder, name);
-    FILE *file = fopen(path, "r");
-    if (!file || getdelim(&text, &size, EOF, file) < 0)
-        print_message("%s cannot be read\n", path);
-    if (file)
-        fclose(file);
-    return text;
-}
-
-static bool exists(const struct run *run, const char *name)
-{
-    char path[2048];
-    snprintf(path, sizeof path, "%s/charts/%s", run->folder, name);
-    return access(path, F_OK) == 0;
-}
-
-static void assert_contains(const char *text, const char *part)
-{
-    if (!text || !strstr(text, part))
-        fail_msg("expected \"%s\" in:\n%s", part, text ? text : "(nothing)");
-}
-
-/* An SVG is whole, a PNG has its signature and the size that print needs. */
-static void assert_pictures(const struct run *run, const char *name)
-{
-    char file[256];
-    snprintf(file, sizeof file, "%s.svg", name);
-    char *svg = read_file(run, file);
-    assert_contains(svg, "</svg>");
-    free(svg);
-    snprintf(file, sizeof file, "%s.png", name);
-    char *png = read_file(run, file);
-    assert_non_null(png);
-    assert_memory_equal(png, "\x89PNG\r\n\x1a\n", 8);
-    assert_int_equal((unsigned char)png[18] * 256 + (unsigned char)png[19], 1520);
-    free(png);
-}
+#include "tests/unit/made_runs.h"
 
 static const char study_text[] =
     "title = \"A made-up study\";\nnetwork = \"lenet5\";\nwidth = [1, 2, 4];\nbatch = 16;\nphase = \"train\";\n"
@@ -333,35 +207,6 @@ static void a_failing_gnuplot_is_told(void **state)
     free(path);
 }
 
-static void training_runs_show_error_over_epochs_and_seconds(void **state)
-{
-    (void)state;
-    struct run run;
-    struct result result;
-    struct epoch_result epoch[2] = { { 1, 0.5, 0.9, 0.3, 0.95, 2, 10, 1 }, { 2, 0.2, 0.97, 0.2, 0.985, 2, 12, 1 } };
-    struct point point = make_point("tuned", 1, 1, 16);
-    run_start(&run);
-    point.phase = POINT_ACCURACY;
-    snprintf(point.data, sizeof point.data, "digits");
-    result_init(&result);
-    result.status = CNN_OK;
-    result.median = 11;
-    result.epochs = 2;
-    result.epoch = epoch;
-    assert_int_equal(rows_append(run.writer, &context, &point, NULL, &result, &run.error), CNN_OK);
-    assert_int_equal(run_draw(&run), CNN_OK);
-    char *epochs = read_file(&run, "accuracy-epochs.csv");
-    assert_string_equal(epochs, "series,epoch,test_error_percent,low,high,status,x\n"
-                                "tuned,1,5,5,5,ok,1\ntuned,2,1.5,1.5,1.5,ok,2\n");
-    char *seconds = read_file(&run, "accuracy-seconds.csv");
-    assert_contains(seconds, "tuned,10,5,5,5,ok,10\ntuned,22,1.5,1.5,1.5,ok,22\n");
-    assert_pictures(&run, "accuracy-epochs");
-    assert_pictures(&run, "accuracy-seconds");
-    free(epochs);
-    free(seconds);
-    run_end(&run);
-}
-
 static void a_folder_without_rows_is_an_error(void **state)
 {
     (void)state;
@@ -370,7 +215,6 @@ static void a_folder_without_rows_is_an_error(void **state)
     assert_contains(error.text, "/nowhere/at/all/rows.csv");
 }
 
-/* The argument is the folder that holds plots/. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -381,14 +225,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(words_stay_words),
         cmocka_unit_test(without_gnuplot_the_numbers_are_there),
         cmocka_unit_test(a_failing_gnuplot_is_told),
-        cmocka_unit_test(training_runs_show_error_over_epochs_and_seconds),
         cmocka_unit_test(a_folder_without_rows_is_an_error),
     };
-    if (argc > 1)
-        setenv("CONVSCALE_HOME", argv[1], 1);
-    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
-        print_message("skipped: gnuplot is not installed\n");
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return charts_can_be_drawn(argc, argv) ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }
