@@ -115,6 +115,7 @@ int cuda_device_describe(struct cnn_device *device, struct cnn_device_info *info
     cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, device->index);
     cuda_blas_version(blas, sizeof blas);
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
+    snprintf(info->pci, sizeof info->pci, "%s", pci);
     snprintf(info->detail, sizeof info->detail,
              "GPU-%s, PCI %s, sm_%d%d, %d multiprocessors, %d MHz at most, driver CUDA %d.%d, runtime %d.%d, %s; code "
              "for %s",

@@ -41,6 +41,7 @@ struct cnn_device_options {
 struct cnn_device_info {
     char name[128];   /* "AMD EPYC ...", "NVIDIA H200" */
     char detail[256]; /* versions, UUID, PCI id, runtime */
+    char pci[32];     /* a GPU's address, "0000:3b:00.0"; empty for a CPU */
     int threads;      /* that will run; 1 for cpu, 0 for a GPU */
     char pinned[256]; /* processors that threads keep to, in the order of threads: "0,2,4"; empty: none do */
     int64_t memory;   /* bytes in all, 0: unknown */

@@ -90,7 +90,9 @@ static int open_device(struct bench *bench, struct result *result, struct cnn_de
     if (bench->backend->open(&bench->device, &options, error) || bench->backend->describe(bench->device, info, error))
         return error->status;
     result->threads = info->threads;
+    snprintf(bench->pci, sizeof bench->pci, "%s", info->pci);
     snprintf(result->device, sizeof result->device, "%s", info->name);
+    snprintf(result->detail, sizeof result->detail, "%s", info->detail);
     snprintf(result->pinned, sizeof result->pinned, "%s", info->pinned);
     const char *best = strrchr(info->isas, ' ');
     snprintf(result->isa, sizeof result->isa, "%.15s", *point->isa ? point->isa : best ? best + 1 : info->isas);

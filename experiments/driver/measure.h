@@ -14,6 +14,7 @@ struct bench {
     const struct cnn_backend *backend;
     struct cnn_network *network;
     struct cnn_device *device;
+    char pci[32];                                 /* of a GPU, else "" */
     struct cnn_program_options options;           /* what the program was compiled with */
     struct cnn_choice choices[POINT_CHOICES_MAX]; /* the point's own */
     struct cnn_choice *all_choices;               /* algorithm "auto": what was chosen, then the point's; malloc'd */

@@ -19,6 +19,7 @@ struct result {
     char reason[512]; /* why it is not ok; or a remark on an ok row ("ran 1 thread: too small for more") */
     char isa[16];     /* actual */
     char device[128];
+    char detail[256];             /* of the device: versions, UUID, PCI address, pinning. In no row */
     int threads;                  /* actual; -1 */
     int64_t parameters, macs;     /* forward, one image, connected */
     uint64_t parameters_checksum; /* initial values */

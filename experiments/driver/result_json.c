@@ -31,6 +31,7 @@ static const struct field fields[] = {
     FIELD(FIELD_TEXT, reason),
     FIELD(FIELD_TEXT, isa),
     FIELD(FIELD_TEXT, device),
+    FIELD(FIELD_TEXT, detail),
     FIELD(FIELD_TEXT, stop),
     FIELD(FIELD_TEXT, pinned),
     FIELD(FIELD_TEXT, bound),

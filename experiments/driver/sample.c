@@ -4,6 +4,8 @@
  * thrown away but samples that turn out too short to be read off the clock: then all start anew with more steps. */
 #include "experiments/driver/sample.h"
 #include "experiments/driver/clock.h"
+#include "experiments/driver/meter.h"
+#include "experiments/driver/nvml.h"
 #include "experiments/driver/statistics.h"
 
 #include <math.h>
@@ -17,6 +19,7 @@
 
 struct sampler {
     struct bench *bench;
+    struct meter *meter;
     enum cnn_phase phase;
     double target;                   /* seconds a sample lasts at least */
     int steps;                       /* per sample */
@@ -178,9 +181,11 @@ static int take_all(struct sampler *sampler, const char **stop, struct cnn_error
 {
     double start = clock_seconds(), seconds;
     struct cnn_counters counters;
+    meter_start(sampler->meter);
     for (int restarts = 0; !(*stop = stop_reason(sampler, clock_seconds() - start));) {
         if (make_room(sampler, error) || take(sampler, &seconds, &counters, error))
             return error->status;
+        meter_look(sampler->meter);
         if (seconds < sampler->target) {
             if (++restarts > RESTARTS_MAX || sampler->steps > STEPS_MAX / 2)
                 return cnn_error_set(error, CNN_ERROR, "%d steps take %g s now and more before: no steady time",
@@ -211,6 +216,17 @@ static void report_events(struct sampler *sampler, struct result *result)
     sampler->events = NULL;
 }
 
+static void report_meter(struct sampler *sampler, struct result *result)
+{
+    struct meter_reading reading;
+    meter_stop(sampler->meter, &reading);
+    result->clock_mhz_low = reading.clock_mhz_low;
+    result->clock_mhz_high = reading.clock_mhz_high;
+    result->power_watts = reading.power_watts;
+    result->energy_per_image = reading.power_watts * result->median / sampler->bench->batches.batch;
+    snprintf(result->throttled, sizeof result->throttled, "%s", reading.throttled);
+}
+
 static void report(struct sampler *sampler, const char *stop, struct result *result)
 {
     const struct point *point = sampler->bench->point;
@@ -229,6 +245,7 @@ static void report(struct sampler *sampler, const char *stop, struct result *res
     sampler->taken = NULL;
     snprintf(result->stop, sizeof result->stop, "%s", stop);
     report_events(sampler, result);
+    report_meter(sampler, result);
     double width = statistics_half_width(&statistics);
     result->status = width <= point->interval ? CNN_OK : CNN_UNSTABLE;
     if (result->status == CNN_UNSTABLE)
@@ -269,6 +286,7 @@ int sample_point(struct bench *bench, struct result *result, struct cnn_error *e
         .phase = program_phase(point->phase),
         .target = fmax(least, RESOLUTIONS_PER_SAMPLE * clock_resolution()),
         .labels = calloc((size_t)point->batch, sizeof *sampler.labels),
+        .meter = meter_open("", NVML_LIBRARY, bench->pci),
     };
     const char *stop = NULL;
     if (!sampler.labels)
@@ -283,6 +301,7 @@ int sample_point(struct bench *bench, struct result *result, struct cnn_error *e
         }
     }
     free(sampler.labels);
+    meter_close(sampler.meter);
     free(sampler.taken);
     free(sampler.events);
     free(sampler.sorted);

@@ -56,6 +56,19 @@ static inline void files_write(const char *path, const void *bytes, size_t count
     assert_int_equal(fclose(file), 0);
 }
 
+/* Writes `text` to a file below a made-up root, with its folders. */
+static inline void files_plant(const char *root, const char *path, const char *text)
+{
+    char full[FILES_PATH * 2];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *slash = full; (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        mkdir(full, 0777);
+        *slash = '/';
+    }
+    files_write(full, text, strlen(text));
+}
+
 /* Gzips in memory; returns the number of bytes. */
 static inline size_t files_zip(const void *bytes, size_t count, uint8_t *out, size_t room)
 {

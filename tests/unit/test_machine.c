@@ -2,7 +2,6 @@
 /* The record of the machine: a name for a path, JSON that says what it must, and limits from made-up control groups. */
 #include "tests/unit/files.h"
 
-#include "experiments/driver/durable.h"
 #include "experiments/driver/machine.h"
 #include "experiments/driver/resources.h"
 
@@ -101,19 +100,6 @@ static void the_record_says_what_it_must(void **state)
     free(text);
 }
 
-/* Writes `text` to a file below the made-up root, with its folders. */
-static void plant(const char *root, const char *path, const char *text)
-{
-    char full[FILES_PATH * 2], *slash;
-    struct cnn_error error;
-    snprintf(full, sizeof full, "%s%s", root, path);
-    slash = strrchr(full, '/');
-    *slash = '\0';
-    assert_int_equal(durable_folders(full, &error), CNN_OK);
-    *slash = '/';
-    files_write(full, text, strlen(text));
-}
-
 #define MIB ((int64_t)1 << 20)
 
 static void nothing_known_is_no_limit(void **state)
@@ -131,16 +117,17 @@ static void version_2_groups_bind_at_every_level(void **state)
     struct resources found;
     char root[FILES_PATH];
     files_path(root, *state, "v2");
-    plant(root, "/proc/meminfo", "MemTotal:       8388608 kB\nMemFree:        1 kB\nMemAvailable:   4194304 kB\n");
-    plant(root, "/proc/vmstat", "nr_free_pages 1\noom_kill 3\n");
-    plant(root, "/proc/self/cgroup", "0::/outer/inner\n");
-    plant(root, "/sys/fs/cgroup/outer/inner/memory.max", "max\n");
-    plant(root, "/sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
-    plant(root, "/sys/fs/cgroup/outer/memory.max", "1073741824\n");
-    plant(root, "/sys/fs/cgroup/outer/memory.current", "536870912\n");
-    plant(root, "/sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 268435456\n");
-    plant(root, "/sys/fs/cgroup/outer/memory.events", "low 0\noom 2\noom_kill 2\n");
-    plant(root, "/sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
+    files_plant(root, "/proc/meminfo",
+                "MemTotal:       8388608 kB\nMemFree:        1 kB\nMemAvailable:   4194304 kB\n");
+    files_plant(root, "/proc/vmstat", "nr_free_pages 1\noom_kill 3\n");
+    files_plant(root, "/proc/self/cgroup", "0::/outer/inner\n");
+    files_plant(root, "/sys/fs/cgroup/outer/inner/memory.max", "max\n");
+    files_plant(root, "/sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+    files_plant(root, "/sys/fs/cgroup/outer/memory.max", "1073741824\n");
+    files_plant(root, "/sys/fs/cgroup/outer/memory.current", "536870912\n");
+    files_plant(root, "/sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 268435456\n");
+    files_plant(root, "/sys/fs/cgroup/outer/memory.events", "low 0\noom 2\noom_kill 2\n");
+    files_plant(root, "/sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
     resources_read(&found, root);
     assert_true(found.memory_total == 8192 * MIB && found.memory_free == 4096 * MIB);
     assert_true(found.group_limit == 1024 * MIB);
@@ -155,19 +142,19 @@ static void version_1_groups_have_huge_numbers_for_no_limit(void **state)
     struct resources found;
     char root[FILES_PATH];
     files_path(root, *state, "v1");
-    plant(root, "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n");
-    plant(root, "/proc/self/cgroup", "5:cpu,cpuacct:/box\n4:memory:/box\n1:name=systemd:/\n");
-    plant(root, "/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n");
-    plant(root, "/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1000\n");
-    plant(root, "/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
-    plant(root, "/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+    files_plant(root, "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n");
+    files_plant(root, "/proc/self/cgroup", "5:cpu,cpuacct:/box\n4:memory:/box\n1:name=systemd:/\n");
+    files_plant(root, "/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n");
+    files_plant(root, "/sys/fs/cgroup/memory/box/memory.usage_in_bytes", "1000\n");
+    files_plant(root, "/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
+    files_plant(root, "/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
     resources_read(&found, root);
     assert_true(found.group_limit == -1 && found.memory_available == 4096 * MIB);
     assert_true(isnan(found.cpu_quota));
-    plant(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n");
-    plant(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "209715200\n");
-    plant(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
-    plant(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    files_plant(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n");
+    files_plant(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "209715200\n");
+    files_plant(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+    files_plant(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
     resources_read(&found, root);
     assert_true(found.group_limit == 100 * MIB && found.group_free == 0 && found.memory_available == 0);
     assert_true(found.cpu_quota == 0.5);
