@@ -142,6 +142,11 @@ int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const
                       const char *kind, bool over_seconds, struct cnn_error *error);
 void chart_plot_free(struct chart_plot *plot);
 
+/* Calls back for every plot that the run's study wants, with its points and words; what has nothing to show is said on
+ * the run's log. Ends with the first status that is not CNN_OK. */
+typedef int (*chart_visitor)(void *context, const struct chart_plot *plot, struct cnn_error *error);
+int charts_visit(const struct chart_run *run, chart_visitor visit, void *context, struct cnn_error *error);
+
 /* "training" for "train". */
 const char *chart_phase_noun(const char *phase);
 

@@ -134,17 +134,19 @@ static void judge_growth(struct claim_finding *finding, const struct line *line)
     finding->partly = rises != flatter;
 }
 
-/* Why a pair has no point: what came of the side that has none. */
+/* Why a pair has no point: what came of the side that has none; what is unavailable says most. */
 static void note_absent(struct claim_finding *finding, const struct chart_run *run, const struct chart_figure *figure,
                         const struct study_pair *pair)
 {
     for (int i = 0; i < figure->row_count; i++) {
         const struct row *row = &run->rows.list[figure->row[i]];
         int series = run->series_of[figure->row[i]];
-        if ((series == pair->base || series == pair->other) && row_status(row) != CNN_OK) {
+        if ((series != pair->base && series != pair->other) || row_status(row) == CNN_OK)
+            continue;
+        if (!finding->why[0] || row_status(row) == CNN_UNAVAILABLE)
             snprintf(finding->why, sizeof finding->why, "%.90s: %s", row->cell[ROW_LABEL], row->cell[ROW_STATUS]);
+        if (row_status(row) == CNN_UNAVAILABLE)
             return;
-        }
     }
 }
 
@@ -255,6 +257,17 @@ int claims_judge(struct claim_findings *out, const char *run_folder, struct cnn_
 }
 
 /* ---- over several lines ---- */
+
+int claims_append(struct claim_findings *to, const struct claim_findings *more, struct cnn_error *error)
+{
+    for (int i = 0; i < more->count; i++) {
+        struct claim_finding *finding = add_finding(to);
+        if (!finding)
+            return cnn_error_set(error, CNN_OOM, "claims: no memory for %d findings", to->count);
+        *finding = more->list[i];
+    }
+    return CNN_OK;
+}
 
 static bool same_question(const struct claim_finding *a, const struct claim_finding *b)
 {

@@ -50,6 +50,9 @@ struct claim_findings {
 /* Judges every claim of the run along every line of its points. Without claims: none. */
 int claims_judge(struct claim_findings *out, const char *run_folder, struct cnn_error *error);
 
+/* Adds copies of `more`. */
+int claims_append(struct claim_findings *to, const struct claim_findings *more, struct cnn_error *error);
+
 /* Findings of the same claim, machine, labels and phase become one, over all their points. */
 int claims_merge(struct claim_findings *out, const struct claim_findings *all, struct cnn_error *error);
 void claims_free(struct claim_findings *findings); /* zeroed is fine */

@@ -22,6 +22,7 @@ static const char help[] =
     "  --list                show the backends of this machine, networks, layers, algorithms, axes and data sets\n"
     "  --plot FOLDER...      draw the charts of earlier runs anew, as in --plot results/*/quick/latest\n"
     "  --analyse FOLDER...   say why: break-even, what a step costs, scaling over threads; also at the end of a run\n"
+    "  --report FOLDER...    a page for each of these runs, and one over all of them in the folder of --out\n"
     "  --compare BASE RUN... which points became faster or slower than BASE, by their intervals: folders, or previous\n"
     "                        and latest; exit code 1 if one is slower by more than --threshold PERCENT (default: 5)\n"
     "  --ceilings            measure what this machine can do at most, which rows are held against, and show it\n"

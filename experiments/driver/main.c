@@ -10,6 +10,7 @@
 #include "experiments/driver/filter.h"
 #include "experiments/driver/options.h"
 #include "experiments/driver/outputs.h"
+#include "experiments/driver/page.h"
 #include "experiments/driver/report.h"
 #include "experiments/driver/study.h"
 #include "experiments/driver/sweep.h"
@@ -314,6 +315,21 @@ static void measure_ceilings(struct run *run)
     ceilings_print(stdout, &run->ceilings, run->options.format == FORMAT_JSON);
 }
 
+/* Each run's own page, then one over all of them. */
+static void report_folders(struct run *run)
+{
+    const struct words_given *folders = &run->options.arguments;
+    struct cnn_error error = { CNN_OK, "" };
+    plot_folders(run);
+    choose_results(run);
+    if (page_write_all(folders->list, folders->count, run->results, &error)) {
+        complain(error.text);
+        exit_at_least(run, EXIT_POINTS_FAILED);
+    } else if (!run->options.quiet) {
+        fprintf(stderr, "%s/index.html\n", run->results);
+    }
+}
+
 static void analyse_folders(struct run *run)
 {
     for (int i = 0; i < run->options.arguments.count; i++) {
@@ -353,6 +369,9 @@ static void act(struct run *run)
         break;
     case ACTION_CEILINGS:
         measure_ceilings(run);
+        break;
+    case ACTION_REPORT:
+        report_folders(run);
         break;
     case ACTION_ANALYSE:
         analyse_folders(run);

@@ -28,6 +28,7 @@ enum {
     OPT_COMPARE,
     OPT_THRESHOLD,
     OPT_LIST,
+    OPT_REPORT,
     OPT_FIGURES,
     OPT_FIGURE_WIDTH,
     OPT_CHOICES,
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
     { "budget", required_argument, NULL, OPT_BUDGET },
     { "slow", no_argument, NULL, OPT_SLOW },
     { "required", no_argument, NULL, OPT_REQUIRED },
+    { "report", no_argument, NULL, OPT_REPORT },
     { "figures", required_argument, NULL, OPT_FIGURES },
     { "figure-width", required_argument, NULL, OPT_FIGURE_WIDTH },
     { "out", required_argument, NULL, OPT_OUT },
@@ -297,6 +299,8 @@ static int read_option(struct options *options, int option, char **argv, struct 
     case OPT_CHOICES:
         options->choices = optarg;
         return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--choices: expected the choices.json of a run");
+    case OPT_REPORT:
+        return set_action(options, ACTION_REPORT, error);
     case OPT_FIGURES:
         return chart_formats_parse(options->figures, optarg, error);
     case OPT_FIGURE_WIDTH:
@@ -322,10 +326,13 @@ static int check(const struct options *options, struct cnn_error *error)
 {
     if (options->fresh && options->retry)
         return cnn_error_set(error, CNN_INVALID, "--fresh starts a new run, --retry goes on with an old one: give one");
-    if ((options->action == ACTION_PLOT || options->action == ACTION_ANALYSE) && options->arguments.count == 0)
-        return cnn_error_set(
-            error, CNN_INVALID, "--%s: expected the folder of a run, as in --%s results/*/quick/latest",
-            options->action == ACTION_PLOT ? "plot" : "analyse", options->action == ACTION_PLOT ? "plot" : "analyse");
+    const char *of_runs = options->action == ACTION_PLOT      ? "plot"
+                          : options->action == ACTION_ANALYSE ? "analyse"
+                          : options->action == ACTION_REPORT  ? "report"
+                                                              : NULL;
+    if (of_runs && options->arguments.count == 0)
+        return cnn_error_set(error, CNN_INVALID,
+                             "--%s: expected the folder of a run, as in --%s results/*/quick/latest", of_runs, of_runs);
     if (options->action == ACTION_COMPARE && options->arguments.count < 2)
         return cnn_error_set(error, CNN_INVALID,
                              "--compare: expected two runs or more, base first, as in --compare previous latest");

@@ -3,6 +3,7 @@
 #include "experiments/driver/analysis.h"
 #include "experiments/driver/charts.h"
 #include "experiments/driver/claims.h"
+#include "experiments/driver/page.h"
 #include "experiments/driver/report.h"
 
 static bool said(int status, const struct cnn_error *error)
@@ -35,5 +36,9 @@ bool outputs_make(const char *run_folder, const struct chart_style *style, FILE 
     bool fine = said(analysis_write(run_folder, text, &error), &error);
     fine = said(judge(run_folder, text, &error), &error) && fine;
     int status = charts_draw(run_folder, style, log, &error);
+    fine = (said(status, &error) || (status == CNN_UNAVAILABLE && !wanted)) && fine;
+    status = page_write(run_folder, &error);
+    if (status == CNN_OK && log)
+        fprintf(log, "%s/index.html\n", run_folder);
     return (said(status, &error) || (status == CNN_UNAVAILABLE && !wanted)) && fine;
 }

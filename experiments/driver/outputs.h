@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is made of a run's rows once they are on disk, now or years later: analysis, verdicts, charts. */
+/* What is made of a run's rows once they are on disk, now or years later: analysis, verdicts, charts, its page. */
 #ifndef DRIVER_OUTPUTS_H
 #define DRIVER_OUTPUTS_H
 

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The committed runs: their figures' numbers and verdicts follow from their rows, and pages are made of them that stand alone.
+#
+# Usage: test_report.sh FOLDER_OF_THE_PROJECT PROGRAM
+set -u
+project=${1:?the folder of the project}
+program=${2:?the program}
+case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
+CONVSCALE_HOME=$project
+export CONVSCALE_HOME
+work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+failures=0
+
+fail() {
+    printf 'FAILED: %s\n' "$1"
+    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
+    failures=$((failures + 1))
+}
+
+# Without gnuplot numbers and pages are made, too; with it, this stays quick.
+mkdir "$work/runs" "$work/bin"
+printf '#!/bin/sh\nexit 127\n' >"$work/bin/gnuplot"
+chmod +x "$work/bin/gnuplot"
+set --
+for run in "$project"/results/reference/*/*/; do
+    machine=$(basename "$(dirname "$run")")
+    study=$(basename "$run")
+    mkdir -p "$work/runs/$machine"
+    cp -r "$run" "$work/runs/$machine/$study"
+    rm -f "$work/runs/$machine/$study"/charts/*.csv "$work/runs/$machine/$study/claims.csv" "$work/runs/$machine/$study/index.html"
+    set -- "$@" "$work/runs/$machine/$study"
+done
+[ $# -ge 3 ] || fail "there are $# committed runs"
+PATH=$work/bin:$PATH "$program" --report --out "$work/runs" "$@" >"$work/out" 2>"$work/err" </dev/null
+
+for run in "$@"; do
+    committed=$project/results/reference${run#"$work/runs"}
+    for file in "$committed"/charts/*.csv "$committed"/claims.csv; do
+        case $file in */breakeven.csv | */model.csv | */scaling.csv) continue ;; esac # fitted; judged by tests of their own
+        [ -e "$file" ] || continue
+        cmp -s "$file" "$run${file#"$committed"}" ||
+            fail "${file#"$project/"} follows from its rows" "$(diff "$file" "$run${file#"$committed"}" 2>&1)"
+    done
+    grep -q '^claims' "$run/study.cfg" && [ ! -e "$committed/claims.csv" ] && fail "$committed has verdicts"
+    for file in index.html setup.md setup.tex; do [ -s "$run/$file" ] || fail "$run/$file is there" "$(cat "$work/err")"; done
+done
+
+# Every page is whole: tags nest, names differ, links lead somewhere, nothing comes from elsewhere, every picture has words.
+python3 - "$work"/runs/index.html "$work"/runs/*/*/index.html <<'PYTHON' || fail 'pages'
+import html.parser, os, re, sys
+
+VOID = {"meta", "link", "br", "rect", "path", "circle", "use", "polygon", "feflood", "fecomposite"}
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, name):
+        super().__init__()
+        self.name, self.open, self.ids, self.pictures, self.audit = name, [], [], 0, 0
+        self.feed(open(name, encoding="utf-8").read())
+        assert not self.open, (name, self.open)
+        assert len(self.ids) == len(set(self.ids)), (name, [i for i in self.ids if self.ids.count(i) > 1])
+
+    def handle_starttag(self, tag, attributes):
+        own = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in own:
+            self.ids.append(own["id"])
+        if own.get("role") == "img":
+            assert len(own.get("aria-label", "")) > 40, (self.name, own)
+            self.pictures += 1
+        for link in (own.get("href"), own.get("src")):
+            if not link or link.startswith(("#", "data:")):
+                continue
+            assert "//" not in link, (self.name, link)
+            assert os.path.exists(os.path.join(os.path.dirname(self.name), link)), (self.name, link)
+        assert tag != "script", self.name
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open and self.open[-1] == tag, (self.name, tag, self.open[-3:], self.getpos())
+            self.open.pop()
+
+for name in sys.argv[1:]:
+    text = open(name, encoding="utf-8").read()
+    assert "{{" not in text and "nan" not in re.findall(r"<td>([^<]*)", text), name
+    page = Page(name)
+    links = {link for link in re.findall(r'href="#([^"]+)"', text)}
+    assert links <= set(page.ids), (name, links - set(page.ids))
+    if name != sys.argv[1]:
+        assert page.pictures >= 1 and len(re.findall(r"<th scope=\"row\">\d+\. ", text)) == 12, name
+assert re.search(r"299.*\[287, 308\] at image 104", open([n for n in sys.argv if "h200-xeon/strigl-lenet5" in n][0]).read(), re.S)
+PYTHON
+
+grep -q 'NVIDIA H200' "$work/runs/h200-xeon/strigl-lenet5/setup.md" || fail 'the set-up names its devices'
+
+[ "$failures" -eq 0 ] && echo 'report: all as expected'
+exit "$((failures > 0))"
