@@ -113,8 +113,8 @@ int charts_draw(const char *run_folder, const struct chart_style *style, FILE *l
     struct drawing drawing = { .run = &run };
     int status = chart_run_open(&run, run_folder, log, error);
     run.style = style ? *style : (struct chart_style){ 0 };
-    if (!run.style.formats)
-        run.style.formats = "svg png";
+    if (!run.style.formats[0])
+        strcpy(run.style.formats, "svg png");
     if (status == CNN_OK && run.rows.count == 0)
         chart_say(&run, "no charts: %s/rows.csv has no rows", run_folder);
     if (status == CNN_OK && run.rows.count > 0) {

@@ -10,8 +10,8 @@
 
 /* How figures are drawn. */
 struct chart_style {
-    const char *formats; /* of "svg", "png", "pdf" and "tex" with blanks between; NULL: "svg png" */
-    double millimetres;  /* width in print; 0: for a screen */
+    char formats[32];   /* of "svg", "png", "pdf" and "tex" with blanks between; empty: "svg png" */
+    double millimetres; /* width in print; 0: for a screen */
 };
 
 /* Reads "svg,pdf,tex", or "88mm", "8.8cm", "3.5in", a bare number being millimetres. CNN_INVALID with what is expected.

@@ -90,7 +90,7 @@ static int write_latex_caption(const struct chart_plot *plot, const char *folder
 int chart_write(const struct chart_plot *plot, const struct chart_run *run, const char *folder, struct cnn_error *error)
 {
     char path[4096];
-    bool latex = run->style.formats && strstr(run->style.formats, "tex");
+    bool latex = strstr(run->style.formats, "tex");
     int status = CNN_ERROR;
     FILE *file = open_file(folder, plot->name, ".csv", path, sizeof path, error);
     if (file) {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a command line: options, studies, points; then the sweep, its table and its charts. Only here does the
  * program decide how it ends. */
-#include "experiments/driver/analysis.h"
 #include "experiments/driver/ceilings.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/choices.h"
 #include "experiments/driver/clock.h"
 #include "experiments/driver/compare.h"
 #include "experiments/driver/filter.h"
+#include "experiments/driver/folders.h"
 #include "experiments/driver/options.h"
 #include "experiments/driver/outputs.h"
-#include "experiments/driver/page.h"
 #include "experiments/driver/report.h"
 #include "experiments/driver/study.h"
 #include "experiments/driver/sweep.h"
@@ -18,6 +17,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,25 +197,6 @@ static bool points_failed(const struct job *job, const struct sweep_summary *sum
     return summary->points > 0 && idle > 0 && idle + summary->counts[CNN_UNAVAILABLE] == summary->points;
 }
 
-/* Why the figures are what they are, in words where a table is shown. */
-static void analyse(struct run *run, const char *folder, FILE *text)
-{
-    struct cnn_error error = { CNN_OK, "" };
-    if (analysis_write(folder, text, &error) == CNN_OK)
-        return;
-    complain(error.text);
-    exit_at_least(run, EXIT_POINTS_FAILED);
-}
-
-/* Charts, verdicts and the like of a run that has rows. */
-static void make_outputs(struct run *run, const char *folder, FILE *text, bool wanted)
-{
-    const struct options *options = &run->options;
-    const struct chart_style style = { *options->figures ? options->figures : NULL, options->figure_width };
-    if (!outputs_make(folder, &style, text, run->options.quiet ? NULL : stderr, wanted))
-        exit_at_least(run, EXIT_POINTS_FAILED);
-}
-
 static void show_table(struct run *run, const struct job *job, const struct sweep_summary *summary, bool first)
 {
     if (!first)
@@ -255,8 +236,10 @@ static int run_job(struct run *run, const struct job *job, bool first)
         run->rows[run->row_files] = strdup(summary.rows);
         run->row_files += run->rows[run->row_files] != NULL;
     }
-    if (summary.folder[0] && summary.points > 0)
-        make_outputs(run, summary.folder, run->format == FORMAT_TABLE ? stdout : NULL, false);
+    if (summary.folder[0] && summary.points > 0 &&
+        !outputs_make(summary.folder, &run->options.style, run->format == FORMAT_TABLE ? stdout : NULL,
+                      run->options.quiet ? NULL : stderr, false))
+        exit_at_least(run, EXIT_POINTS_FAILED);
     int signal = summary.signal;
     sweep_summary_free(&summary);
     return signal;
@@ -295,49 +278,6 @@ static void dry_run_jobs(struct run *run)
 
 /* ---- ways in ---- */
 
-/* Asked for by name, so that missing charts are a failure. */
-static void plot_folders(struct run *run)
-{
-    for (int i = 0; i < run->options.arguments.count; i++)
-        make_outputs(run, run->options.arguments.list[i], NULL, true);
-}
-
-static void measure_ceilings(struct run *run)
-{
-    struct cnn_error error = { CNN_OK, "" };
-    choose_results(run);
-    if (ceilings_measure(&run->ceilings, run->options.quiet ? NULL : stderr, &error) ||
-        ceilings_keep(&run->ceilings, run->results, &error)) {
-        complain(error.text);
-        exit_at_least(run, EXIT_POINTS_FAILED);
-        return;
-    }
-    ceilings_print(stdout, &run->ceilings, run->options.format == FORMAT_JSON);
-}
-
-/* Each run's own page, then one over all of them. */
-static void report_folders(struct run *run)
-{
-    const struct words_given *folders = &run->options.arguments;
-    struct cnn_error error = { CNN_OK, "" };
-    plot_folders(run);
-    choose_results(run);
-    if (page_write_all(folders->list, folders->count, run->results, &error)) {
-        complain(error.text);
-        exit_at_least(run, EXIT_POINTS_FAILED);
-    } else if (!run->options.quiet) {
-        fprintf(stderr, "%s/index.html\n", run->results);
-    }
-}
-
-static void analyse_folders(struct run *run)
-{
-    for (int i = 0; i < run->options.arguments.count; i++) {
-        printf("%s%s\n", i ? "\n" : "", run->options.arguments.list[i]);
-        analyse(run, run->options.arguments.list[i], stdout);
-    }
-}
-
 static void run_studies(struct run *run)
 {
     bool dry = run->options.action == ACTION_DRY_RUN;
@@ -365,16 +305,18 @@ static void act(struct run *run)
         list_print(stdout, report_columns());
         break;
     case ACTION_PLOT:
-        plot_folders(run);
+        exit_at_least(run, folders_plot(&run->options));
         break;
     case ACTION_CEILINGS:
-        measure_ceilings(run);
+        choose_results(run);
+        exit_at_least(run, folders_ceilings(&run->options, run->results));
         break;
     case ACTION_REPORT:
-        report_folders(run);
+        choose_results(run);
+        exit_at_least(run, folders_report(&run->options, run->results));
         break;
     case ACTION_ANALYSE:
-        analyse_folders(run);
+        exit_at_least(run, folders_analyse(&run->options));
         break;
     case ACTION_COMPARE:
         choose_results(run);
@@ -397,6 +339,7 @@ int main(int argc, char **argv)
     struct cnn_error error = { CNN_OK, "" };
     if (argc == 2 && !strcmp(argv[1], CHILD_ARGUMENT))
         return child_main();
+    signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error of write() */
     if (options_parse(&run.options, argc, argv, &error)) {
         complain(error.text);
         run.exit_code = EXIT_USAGE;

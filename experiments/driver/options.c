@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* getopt_long, with sentences of our own for what it refuses. */
 #include "experiments/driver/options.h"
-#include "experiments/driver/charts.h"
 #include "experiments/driver/compare.h"
 #include "experiments/driver/suggest.h"
 
@@ -302,9 +301,9 @@ static int read_option(struct options *options, int option, char **argv, struct 
     case OPT_REPORT:
         return set_action(options, ACTION_REPORT, error);
     case OPT_FIGURES:
-        return chart_formats_parse(options->figures, optarg, error);
+        return chart_formats_parse(options->style.formats, optarg, error);
     case OPT_FIGURE_WIDTH:
-        return chart_width_parse(&options->figure_width, optarg, error);
+        return chart_width_parse(&options->style.millimetres, optarg, error);
     case OPT_OUT:
         options->out = optarg;
         return *optarg ? CNN_OK : cnn_error_set(error, CNN_INVALID, "--out: expected a folder");

@@ -3,6 +3,7 @@
 #ifndef DRIVER_OPTIONS_H
 #define DRIVER_OPTIONS_H
 
+#include "experiments/driver/charts.h"
 #include "lib/status.h"
 
 #include <stdbool.h>
@@ -48,8 +49,7 @@ struct options {
     const char *data, *out;   /* NULL: not given */
     double threshold;         /* of --compare: a difference that matters, 0.05 is 5 % */
     const char *choices;      /* choices.json of another run; NULL: not given */
-    char figures[32];         /* formats of charts, blanks between; empty: not given */
-    double figure_width;      /* mm; 0: not given */
+    struct chart_style style; /* of charts */
 };
 
 /* Fills *out. CNN_INVALID with one sentence for a command line that is none. Free it in either case. */
