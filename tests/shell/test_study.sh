@@ -50,11 +50,11 @@ expect_err 'left out' 'what a machine lacks is left out aloud'
 latest=$(echo "$work"/results/*/tiny/latest)
 [ -f "$latest/rows.csv" ] || fail 'latest leads to rows.csv' "$(find "$work/results")"
 [ "$(sort "$latest/rows.csv")" = "$(printf '%s\n' "$out" | sort)" ] || fail 'rows.csv is what stdout got'
-for file in machine.json study.cfg samples.csv claims.csv charts/time-train-width.svg charts/time-train-width.png \
+for file in machine.json study.cfg samples.csv claims.csv index.html setup.tex charts/time-train-width.svg charts/time-train-width.png \
     charts/throughput-train-width.png charts/speedup-train-width.svg charts/speedup-train-width.png; do
     [ -s "$latest/$file" ] || fail "$file is there" "$(ls "$latest" "$latest/charts")"
 done
-case $(tail -n 1 "$work/err") in *charts/*.png) ;; *) fail 'the last words are the charts'"'"' paths' "$err" ;; esac
+case $(tail -n 2 "$work/err") in *charts/*.png*/index.html) ;; *) fail 'the last words are the paths of charts and page' "$err" ;; esac
 
 # Drawn again from the folder alone.
 rm -rf "$latest/charts"
