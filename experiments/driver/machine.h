@@ -20,6 +20,11 @@ void machine_sanitize(const char *text, char *out, size_t size);
 /* Commit of this build with "-dirty" behind it where the tree had changes, or the version where neither is known. */
 const char *machine_build(void);
 
+/* A device that points ran on, as its backend describes it. */
+struct machine_device {
+    char backend[16], name[128], detail[256];
+};
+
 struct machine_run {
     const char *study, *study_path, *study_text;
     uint64_t seed;
@@ -33,10 +38,17 @@ struct machine_run {
     const char *pinned;             /* processors that threads of omp kept to, "0,2,4"; NULL or empty: none did */
     double timer_resolution;        /* seconds */
     const char *const *environment; /* what children get, NAME=VALUE, NULL-terminated */
+    const struct machine_device *devices;
+    int device_count;
+    const char *before, *after; /* machine_moment() at start and end; NULL: not yet */
+    const char *root, *library; /* NULL but in tests: put before /proc and /sys; NVML's */
 };
 
 /* The record as JSON text, malloc'd; NULL without memory. What the system does not say is null. */
 char *machine_record(const struct machine_run *run);
+
+/* What changes while a run lasts, as JSON text: load, free memory, clocks, GPUs. malloc'd; NULL without memory. */
+char *machine_moment(const char *root, const char *library);
 
 /* The time now, UTC: "2010-09-15T12:00:00Z". */
 void machine_time(char *out, size_t size);

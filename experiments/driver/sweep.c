@@ -6,6 +6,7 @@
 #include "experiments/driver/bounds.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/clock.h"
+#include "experiments/driver/nvml.h"
 #include "experiments/driver/oracle.h"
 #include "experiments/driver/sweep_parts.h"
 
@@ -80,6 +81,8 @@ static int open_folder(struct sweep *sweep)
         .started = sweep->started,
         .timer_resolution = clock_resolution(),
         .environment = child_environment(),
+        .devices = sweep->devices,
+        .before = sweep->before = machine_moment("", NVML_LIBRARY),
     };
     if (study->text && rows_write_file(sweep->rows, "study.cfg", study->text, strlen(study->text), sweep->error))
         return sweep->error->status;
@@ -160,12 +163,27 @@ static int write_choices(struct sweep *sweep)
     return status;
 }
 
+/* The record tells of every device that a point ran on, once for each backend and name. */
+static void keep_device(struct sweep *sweep, const struct point *point, const struct result *result)
+{
+    int at = 0, count = sweep->run.device_count;
+    if (strlen(result->pinned) > strlen(sweep->pinned))
+        snprintf(sweep->pinned, sizeof sweep->pinned, "%s", result->pinned);
+    while (at < count && (strcmp(sweep->devices[at].backend, point->backend) != 0 ||
+                          strcmp(sweep->devices[at].detail, result->detail) != 0))
+        at++;
+    if (!*result->device || at < count || count == SWEEP_DEVICES_MAX)
+        return;
+    struct machine_device *device = &sweep->devices[sweep->run.device_count++];
+    snprintf(device->backend, sizeof device->backend, "%s", point->backend);
+    snprintf(device->name, sizeof device->name, "%s", result->device);
+    snprintf(device->detail, sizeof device->detail, "%s", result->detail);
+}
+
 /* What a point chose for itself goes into the run's book, which is written at most every few seconds and at the end. */
 static int keep_choices(struct sweep *sweep, const struct point *point, struct result *result)
 {
     char key[2048];
-    if (strlen(result->pinned) > strlen(sweep->pinned))
-        snprintf(sweep->pinned, sizeof sweep->pinned, "%s", result->pinned);
     if (!result->choices)
         return CNN_OK;
     if (!sweep->choices)
@@ -214,6 +232,7 @@ static int keep_row(struct sweep *sweep, const struct row_context *context, cons
     if (!sweep->linked && rows_point_latest(sweep->rows, &link))
         sweep_say(sweep, "%s", link.text);
     sweep->linked = true;
+    keep_device(sweep, point, result);
     int status = keep_choices(sweep, point, result);
     free(result->sample); /* on disk now; the rest is small */
     free(result->event);
@@ -287,6 +306,7 @@ static int finish(struct sweep *sweep, int status)
     char ended[32];
     machine_time(ended, sizeof ended);
     sweep->run.ended = ended;
+    sweep->run.after = sweep->after = machine_moment("", NVML_LIBRARY);
     /* a first failure is the one to tell */
     if (status == CNN_OK && sweep->choices_new)
         status = write_choices(sweep);
@@ -321,6 +341,8 @@ int sweep_run(const struct study *study, const struct point *points, int count, 
     else
         rows_close(sweep.rows, NULL);
     child_signals_release();
+    free(sweep.before);
+    free(sweep.after);
     choices_book_free(sweep.choices);
     schedule_free(&sweep.schedule);
     return status;

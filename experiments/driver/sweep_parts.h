@@ -11,6 +11,7 @@
 #include "experiments/driver/sweep.h"
 
 #define SWEEP_TOLD_MAX 16
+#define SWEEP_DEVICES_MAX 8
 
 struct sweep {
     const struct study *study;
@@ -31,8 +32,10 @@ struct sweep {
     double choices_written;       /* when, by clock_seconds(); 0: never */
     bool choices_new;             /* since then */
     char pinned[256];             /* of the point with most threads */
-    bool linked;                  /* `latest` points here */
-    struct cnn_error out_lost;    /* stdout failed; rows go on to disk */
+    struct machine_device devices[SWEEP_DEVICES_MAX];
+    char *before, *after;      /* machine_moment() */
+    bool linked;               /* `latest` points here */
+    struct cnn_error out_lost; /* stdout failed; rows go on to disk */
     struct cnn_error *error;
 };
 
