@@ -93,6 +93,27 @@ for name in sys.argv[1:]:
 assert re.search(r"299.*\[287, 308\] at image 104", open([n for n in sys.argv if "h200-xeon/strigl-lenet5" in n][0]).read(), re.S)
 PYTHON
 
+# What the README's first table says is in the committed verdicts and ratios.
+python3 - "$project" <<'PYTHON' || fail 'the table of the README'
+import csv, sys
+
+reference = sys.argv[1] + "/results/reference/h200-xeon/"
+readme = open(sys.argv[1] + "/README.md", encoding="utf-8").read()
+for line in csv.DictReader(open(reference + "strigl-lenet5/claims.csv")):
+    for end in ("least", "most"):
+        number = [f"{float(line[end + part]):.3g}" for part in ("", "_low", "_high")]
+        assert f"{number[0]} [{number[1]}, {number[2]}]" in readme, (line["series"], line["base"], line["phase"], number)
+    if line["phase"] == "train":
+        assert float(line["p"]) < 0.05 and float(line["slope_high"]) < float(line["base_slope_low"]), line
+        for side in ("slope", "base_slope"):
+            number = [f"{float(line[side + part]):.2f}" for part in ("", "_low", "_high")]
+            assert f"{number[0]} [{number[1]}, {number[2]}]" in readme, (line["base"], side, number)
+        assert f"{float(line['tau']):.2f}" in readme, line
+by_width = [row for row in csv.DictReader(open(reference + "quick/charts/speedup-train-width-depth-1.csv")) if row["series"] == "gpu"]
+assert [float(row["low"]) >= 100 for row in by_width] == [False, True, True, True], by_width
+assert f"{float(by_width[0]['speedup']):.3g} at width 1 to {float(by_width[-1]['speedup']):.3g} at width 8" in readme
+PYTHON
+
 grep -q 'NVIDIA H200' "$work/runs/h200-xeon/strigl-lenet5/setup.md" || fail 'the set-up names its devices'
 
 [ "$failures" -eq 0 ] && echo 'report: all as expected'
