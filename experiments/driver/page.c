@@ -86,6 +86,7 @@ static void add_links(cJSON *page, const char *folder)
         { "charts/breakeven.csv", "where series overtake" },
         { "charts/model.csv", "what a step costs" },
         { "charts/scaling.csv", "scaling over threads" },
+        { "ceilings.json", "what this machine can do" },
         { "machine.json", "machine, build, command" },
         { "study.cfg", "the study" },
         { "setup.md", "the set-up, in Markdown" },
