@@ -2,6 +2,8 @@
 /* Epochs by the core's trainer; the seconds are taken here, in its callback, with the device waited for. */
 #include "experiments/driver/accuracy.h"
 #include "experiments/driver/clock.h"
+#include "experiments/driver/meter.h"
+#include "experiments/driver/nvml.h"
 #include "experiments/driver/statistics.h"
 #include "lib/trainer.h"
 
@@ -12,6 +14,7 @@
 struct epochs {
     struct bench *bench;
     struct result *result;
+    struct meter *meter;
     int capacity;
     enum cnn_epoch_stage stage; /* that runs since `mark` */
     double mark, seconds[CNN_EPOCH_DONE + 1];
@@ -81,7 +84,8 @@ static bool on_stage(void *context, enum cnn_epoch_stage stage, const struct cnn
     if (stage == CNN_EPOCH_DONE && epochs->result->epochs < epochs->capacity)
         add_epoch(epochs, epoch);
     epochs->stage = stage;
-    epochs->mark = now;
+    meter_look(epochs->meter); /* in nobody's seconds */
+    epochs->mark = clock_seconds();
     return true;
 }
 
@@ -103,6 +107,22 @@ static int summarise(struct result *result, struct cnn_error *error)
     result->min = statistics.min;
     free(sorted);
     return CNN_OK;
+}
+
+static int train_epochs(struct epochs *epochs, const struct cnn_dataset *train, const struct cnn_dataset *test,
+                        const struct cnn_trainer_options *options, struct cnn_error *error)
+{
+    const struct bench *bench = epochs->bench;
+    if (cnn_trainer_run(bench->backend, bench->program, bench->network, train, test, options, on_stage, epochs, error))
+        return error->status;
+    if (epochs->error->status != CNN_OK) {
+        *error = *epochs->error;
+        return error->status;
+    }
+    if (epochs->result->epochs != options->epochs)
+        return cnn_error_set(error, CNN_ERROR, "training ended after %d of %d epochs", epochs->result->epochs,
+                             options->epochs);
+    return summarise(epochs->result, error);
 }
 
 int accuracy_run(struct bench *bench, const struct cnn_dataset *train, const struct cnn_dataset *test,
@@ -134,15 +154,12 @@ int accuracy_run(struct bench *bench, const struct cnn_dataset *train, const str
         return cnn_error_set(error, CNN_OOM, "no memory for %d epochs", point->epochs);
     if (bench->backend->write_parameters(bench->program, bench->parameters, error))
         return error->status;
+    epochs.meter = meter_open("", NVML_LIBRARY, bench->pci);
+    meter_start(epochs.meter);
     epochs.mark = clock_seconds();
-    if (cnn_trainer_run(bench->backend, bench->program, bench->network, train, test, &options, on_stage, &epochs,
-                        error))
-        return error->status;
-    if (fault.status != CNN_OK) {
-        *error = fault;
-        return fault.status;
-    }
-    if (result->epochs != point->epochs)
-        return cnn_error_set(error, CNN_ERROR, "training ended after %d of %d epochs", result->epochs, point->epochs);
-    return summarise(result, error);
+    int status = train_epochs(&epochs, train, test, &options, error);
+    if (status == CNN_OK)
+        meter_report(epochs.meter, (double)result->train_images / result->median, result);
+    meter_close(epochs.meter);
+    return status;
 }

@@ -130,7 +130,7 @@ static void add_system(cJSON *machine, const char *root)
     bool known = sysfile_line(root, "/proc/sys/kernel/osrelease", release, sizeof release);
     record_switch(system, "wsl", known ? strstr(release, "icrosoft") != NULL : -1);
     record_switch(system, "container", is_there(root, "/.dockerenv") || is_there(root, "/run/.containerenv"));
-    machine_supplies(system, root);
+    record_text(system, "power_source", machine_power_source(root));
 }
 
 static void add_build(cJSON *record)

@@ -50,6 +50,10 @@ char *machine_record(const struct machine_run *run);
 /* What changes while a run lasts, as JSON text: load, free memory, clocks, GPUs. malloc'd; NULL without memory. */
 char *machine_moment(const char *root, const char *library);
 
+/* "battery" where one drains, "mains" where they feed the machine; NULL where the system tells of neither, as on most
+ * servers. */
+const char *machine_power_source(const char *root);
+
 /* The time now, UTC: "2010-09-15T12:00:00Z". */
 void machine_time(char *out, size_t size);
 

@@ -21,8 +21,7 @@ void machine_cpu_model(char *out, size_t size);
 void machine_cpu(cJSON *machine, const char *root, const struct resources *resources);
 void machine_clocks(cJSON *moment, const char *root); /* what processors run at now */
 
-/* machine_power.c: batteries and mains; GPUs as their driver tells */
-void machine_supplies(cJSON *machine, const char *root);
+/* machine_power.c: GPUs as their driver tells */
 void machine_gpus(cJSON *machine, const char *library);
 void machine_gpu_moments(cJSON *moment, const char *library);
 

@@ -26,8 +26,7 @@ static const char *supply_of(const char *root, const char *name)
     return mains && !strcmp(line, "1") ? "mains" : NULL;
 }
 
-/* "battery" wherever one drains; null where the system tells of no supply, as most servers do not. */
-void machine_supplies(cJSON *system, const char *root)
+const char *machine_power_source(const char *root)
 {
     char folder[1024];
     const char *source = NULL;
@@ -40,7 +39,7 @@ void machine_supplies(cJSON *system, const char *root)
     }
     if (list)
         closedir(list);
-    record_text(system, "power_source", source);
+    return source;
 }
 
 void machine_gpus(cJSON *machine, const char *library)

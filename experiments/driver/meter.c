@@ -166,3 +166,14 @@ void meter_stop(struct meter *meter, struct meter_reading *out)
     out->clock_mhz_low = meter->low;
     out->clock_mhz_high = meter->high;
 }
+
+void meter_report(struct meter *meter, double images_per_second, struct result *result)
+{
+    struct meter_reading reading;
+    meter_stop(meter, &reading);
+    result->clock_mhz_low = reading.clock_mhz_low;
+    result->clock_mhz_high = reading.clock_mhz_high;
+    result->power_watts = reading.power_watts;
+    result->energy_per_image = reading.power_watts / images_per_second;
+    snprintf(result->throttled, sizeof result->throttled, "%s", reading.throttled);
+}

@@ -4,6 +4,8 @@
 #ifndef DRIVER_METER_H
 #define DRIVER_METER_H
 
+#include "experiments/driver/result.h"
+
 struct meter;
 
 /* NAN and "" where the system does not say. */
@@ -21,5 +23,8 @@ void meter_close(struct meter *meter);
 void meter_start(struct meter *meter);
 void meter_look(struct meter *meter); /* does nothing where the last look was a moment ago */
 void meter_stop(struct meter *meter, struct meter_reading *out);
+
+/* meter_stop() into a result; power over speed is the energy of an image. */
+void meter_report(struct meter *meter, double images_per_second, struct result *result);
 
 #endif

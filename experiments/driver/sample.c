@@ -216,17 +216,6 @@ static void report_events(struct sampler *sampler, struct result *result)
     sampler->events = NULL;
 }
 
-static void report_meter(struct sampler *sampler, struct result *result)
-{
-    struct meter_reading reading;
-    meter_stop(sampler->meter, &reading);
-    result->clock_mhz_low = reading.clock_mhz_low;
-    result->clock_mhz_high = reading.clock_mhz_high;
-    result->power_watts = reading.power_watts;
-    result->energy_per_image = reading.power_watts * result->median / sampler->bench->batches.batch;
-    snprintf(result->throttled, sizeof result->throttled, "%s", reading.throttled);
-}
-
 static void report(struct sampler *sampler, const char *stop, struct result *result)
 {
     const struct point *point = sampler->bench->point;
@@ -245,7 +234,7 @@ static void report(struct sampler *sampler, const char *stop, struct result *res
     sampler->taken = NULL;
     snprintf(result->stop, sizeof result->stop, "%s", stop);
     report_events(sampler, result);
-    report_meter(sampler, result);
+    meter_report(sampler->meter, sampler->bench->batches.batch / result->median, result);
     double width = statistics_half_width(&statistics);
     result->status = width <= point->interval ? CNN_OK : CNN_UNSTABLE;
     if (result->status == CNN_UNSTABLE)

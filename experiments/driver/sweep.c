@@ -89,6 +89,9 @@ static int open_folder(struct sweep *sweep)
     if (study->published_text && rows_write_file(sweep->rows, study->published_file, study->published_text,
                                                  strlen(study->published_text), sweep->error))
         return sweep->error->status;
+    const char *power = machine_power_source("");
+    if (power && !strcmp(power, "battery"))
+        sweep_say(sweep, "on battery: processors may be held back; times hold for that");
     return write_record(sweep) || write_ceilings(sweep) ? sweep->error->status : CNN_OK;
 }
 
