@@ -28,25 +28,30 @@ array symbol[8] = [7, 5, 9, 13, 11, 15, 4, 8]
 array hollow[8] = [6, 4, 8, 12, 10, 14, 4, 8]
 nth(i) = (place[i] - 1) % 8 + 1
 
+# What only some figures have: a column of fitted values, room below the ticks (in letters), a picture of their own.
+if (!exists('fits')) { fits = 0 }
+if (!exists('room')) { room = 0 }
+if (!exists('instead')) { instead = '' }
 # A cell as a number. A cell without one must be NaN and not merely missing, or a line would cross the gap.
-number(column) = strlen(strcol(column)) ? real(strcol(column)) : NaN
+number(c) = strlen(strcol(c)) ? column(c) : NaN # real() of a text refuses '4e-05'
 foot = ylog ? ymin * (ymax / ymin) ** 0.015 : ymin + 0.015 * (ymax - ymin)
 linked(i) = joined ? measured(i) : NaN
 measured(i) = strcol(1) eq id[i] && strcol(6) eq 'ok' ? number(3) : NaN
 uncertain(i) = strcol(1) eq id[i] && strcol(6) eq 'unstable' ? number(3) : NaN
 shown(i) = strcol(1) eq id[i] && (strcol(6) eq 'ok' || strcol(6) eq 'unstable') ? number(3) : NaN
 mark(i) = strcol(1) eq id[i] && strlen(strcol(3)) == 0 ? number(7) : NaN
+fitted(i) = fits && strcol(1) eq id[i] ? number(8) : NaN
 typed(i) = strcol(1) eq published_id[i] && strcol(6) eq 'published' ? number(3) : NaN
 
 # Sizes in units of 1/96 inch, all from the width and the size F of the letters. A column of a journal (88 mm) gets letters
 # of 7 points and one legend entry a line; LaTeX sets its own, \footnotesize (8 points) is what fits.
 W = millimetres > 0 ? millimetres * 96 / 25.4 : 760
 F = latex ? 10.7 : W < 500 ? 9.3 : 12
-entries = series + published
+entries = strlen(instead) ? 0 : series + published
 legend_rows = W < 500 ? entries : int((entries + 1) / 2)
 words = latex ? 0 : 1
 above = words * 4.9 * F + 0.4 * F + 1.75 * F * legend_rows
-below = 4.6 * F + words * (F + 1.25 * F * caption_lines)
+below = (4.6 + room) * F + words * (F + 1.25 * F * caption_lines)
 H = above + below + (W < 500 ? 0.62 : 0.42) * W
 top = 1 - above / H
 bottom = below / H
@@ -82,12 +87,14 @@ overlay = 'linecolor rgb "#404040" linewidth 1.2 pointtype 1 + i pointsize 1.3 '
 picture = 'plot '.extras. \
     'for [i = 1:series] csv using 7:(shown(i)):4:5 with yerrorbars '.look.'linewidth 0.9 pointtype 0 notitle, '. \
     'for [i = 1:series] csv using 7:(linked(i)) with lines '.look.'linewidth 1.5 dashtype 1 + flat[i] notitle, '. \
+    (fits ? 'for [i = 1:series] csv using 7:(fitted(i)) with lines '.look.'linewidth 0.9 dashtype 3 notitle, ' : ''). \
     'for [i = 1:series] csv using 7:(measured(i)) with points '.look.'pointtype symbol[nth(i)] pointsize 0.9 * (1 - flat[i]) notitle, '. \
     'for [i = 1:series] csv using 7:(uncertain(i)) with points '.look.'pointtype hollow[nth(i)] pointsize 0.9 * (1 - flat[i]) notitle, '. \
     (published ? 'for [i = 1:published] csv using 7:(typed(i)) with points '.overlay.'notitle, ' : ''). \
     'for [i = 1:series] csv using (mark(i)):(foot):6 with labels noenhanced left rotate offset 0.9 * (i - 1),0 font small(0.67) textcolor rgb colour[nth(i)] notitle, '. \
     'for [i = 1:series] keyentry with linespoints '.look.'linewidth 1.5 dashtype 1 + flat[i] pointtype symbol[nth(i)] pointsize 0.9 * (1 - flat[i]) title label[i]'. \
     (published ? ', for [i = 1:published] keyentry with points '.overlay.'title published_label[i]' : '')
+if (strlen(instead)) { picture = 'plot '.instead }
 
 do for [kind in formats] {
     file = name.'.'.kind

@@ -157,6 +157,22 @@ static bool leads(const struct chart_run *run, int row)
     return true;
 }
 
+bool analysis_fit_rows(struct chart_run *run)
+{
+    run->fit = malloc(((size_t)run->rows.count + 1) * sizeof *run->fit);
+    for (int row = 0; run->fit && row < run->rows.count; row++)
+        run->fit[row] = NAN;
+    for (int row = 0; run->fit && row < run->rows.count; row++) {
+        struct analysis_model model;
+        if (!is_member(run, row, row) || !leads(run, row) || !analysis_model_fit(&model, run, row))
+            continue;
+        for (int other = row; other < run->rows.count; other++)
+            if (is_member(run, row, other))
+                run->fit[other] = analysis_model_seconds(&model, &run->rows.list[other]);
+    }
+    return run->fit;
+}
+
 int analysis_models(const struct chart_run *run, struct analysis_out *out, struct cnn_error *error)
 {
     (void)error;

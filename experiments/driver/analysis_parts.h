@@ -54,4 +54,11 @@ struct analysis_model {
 bool analysis_model_fit(struct analysis_model *out, const struct chart_run *run, int row);
 double analysis_model_seconds(const struct analysis_model *model, const struct row *row);
 
+/* Amdahl's law through the strong points of a row's series: T(n) = cost[0] + cost[1] / n. False where they are too few.
+ */
+bool analysis_amdahl(struct model *out, const struct chart_run *run, int row);
+
+/* Sets run->fit; false without memory. */
+bool analysis_fit_rows(struct chart_run *run);
+
 #endif

@@ -142,6 +142,18 @@ static void print_words(const struct group *group, const struct analysis_out *ou
     fputc('\n', out->text);
 }
 
+bool analysis_amdahl(struct model *out, const struct chart_run *run, int row)
+{
+    struct group group = { .run = run, .row = malloc(((size_t)run->rows.count + 1) * sizeof *group.row) };
+    if (group.row && is_member(&run->rows.list[row])) {
+        fill(&group, row);
+        fit(&group);
+    }
+    free(group.row);
+    *out = group.amdahl;
+    return group.fitted;
+}
+
 int analysis_scaling(const struct chart_run *run, struct analysis_out *out, struct cnn_error *error)
 {
     struct group group = { .run = run, .row = malloc(((size_t)run->rows.count + 1) * sizeof *group.row) };

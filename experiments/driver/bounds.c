@@ -95,24 +95,15 @@ int bounds_of(struct bounds *out, const struct ceiling_set *set, const struct po
     return CNN_OK;
 }
 
-int bounds_judge(struct result *result, const struct ceilings *ceilings, const struct point *point,
-                 const struct cnn_network *network, bool *exceeded, struct cnn_error *error)
+static void name_bound(struct result *result, const struct bounds *bounds)
 {
-    const struct ceiling_set *set = ceilings_find(ceilings, point->backend, point->device, result->threads);
-    bool measured = result->status == CNN_OK || result->status == CNN_UNSTABLE;
-    struct bounds bounds;
-    *exceeded = false;
-    if (!set || !measured || point->phase == POINT_ACCURACY || !(result->median > 0))
-        return CNN_OK;
-    if (bounds_of(&bounds, set, point, network, result, error))
-        return error->status;
     const struct {
         const char *word;
         double seconds;
-    } all[] = { { "compute", bounds.compute },
-                { "memory", bounds.memory },
-                { "latency", bounds.latency },
-                { "copies", bounds.copies } };
+    } all[] = { { "compute", bounds->compute },
+                { "memory", bounds->memory },
+                { "latency", bounds->latency },
+                { "copies", bounds->copies } };
     double most = NAN;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!(isnan(most) || all[i].seconds > most) || isnan(all[i].seconds))
@@ -121,6 +112,25 @@ int bounds_judge(struct result *result, const struct ceilings *ceilings, const s
         snprintf(result->bound, sizeof result->bound, "%s", all[i].word);
     }
     result->share_of_limit = most / result->median;
+}
+
+int bounds_judge(struct result *result, const struct ceilings *ceilings, const struct point *point,
+                 const struct cnn_network *network, bool *exceeded, struct cnn_error *error)
+{
+    static const struct ceiling_set unknown = { .count = 0 };
+    bool measured = result->status == CNN_OK || result->status == CNN_UNSTABLE;
+    struct bounds bounds;
+    *exceeded = false;
+    if (!measured || point->phase == POINT_ACCURACY || !(result->median > 0))
+        return CNN_OK;
+    const struct ceiling_set *set =
+        ceilings ? ceilings_find(ceilings, point->backend, point->device, result->threads) : NULL;
+    if (bounds_of(&bounds, set ? set : &unknown, point, network, result, error))
+        return error->status;
+    result->bytes_per_step = (double)bounds.bytes;
+    if (!set)
+        return CNN_OK;
+    name_bound(result, &bounds);
     *exceeded = bounds.compute > result->median;
     if (*exceeded)
         result_remark(result, "%.0f %% of the ceiling that was measured for its multiply-adds: see --ceilings",

@@ -22,9 +22,9 @@ struct bounds {
 int bounds_of(struct bounds *out, const struct ceiling_set *set, const struct point *point,
               const struct cnn_network *network, const struct result *result, struct cnn_error *error);
 
-/* Sets the result's share_of_limit and bound where it is a measured step and the device's ceilings are known. *exceeded
- * says whether it is faster than multiply-adds can be: then a count of work or a ceiling is wrong, and the result gets
- * a remark. */
+/* Sets the result's bytes_per_step where it is a measured step, and share_of_limit and bound where the device's
+ * ceilings are known, too; `ceilings` may be NULL. *exceeded says whether it is faster than multiply-adds can be: then
+ * a count of work or a ceiling is wrong, and the result gets a remark. */
 int bounds_judge(struct result *result, const struct ceilings *ceilings, const struct point *point,
                  const struct cnn_network *network, bool *exceeded, struct cnn_error *error);
 

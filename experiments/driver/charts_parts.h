@@ -4,6 +4,7 @@
 #ifndef DRIVER_CHARTS_PARTS_H
 #define DRIVER_CHARTS_PARTS_H
 
+#include "experiments/driver/ceilings.h"
 #include "experiments/driver/charts.h"
 #include "experiments/driver/rows.h"
 #include "experiments/driver/study.h"
@@ -27,6 +28,7 @@ struct chart_run {
     int series_count;
     int base;       /* place in `series` */
     int *series_of; /* of each row: place in `series` */
+    double *fit;    /* of each row: seconds of a step by the cost model of its series, NAN: none */
     struct chart_style style;
     FILE *log; /* NULL: silent */
 };
@@ -34,6 +36,8 @@ struct chart_run {
 /* Reads the folder of a run; close it in either case. The log, which may be NULL, gets a line for what is missing. */
 int chart_run_open(struct chart_run *run, const char *folder, FILE *log, struct cnn_error *error);
 void chart_run_close(struct chart_run *run);
+/* Physical cores of the run's machine, 0 where its record does not say or says that it is not sure. */
+int chart_physical_cores(const struct chart_run *run);
 /* A line on the run's log. */
 void chart_say(const struct chart_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -107,7 +111,8 @@ struct chart_point {
     double y, low, high;   /* NAN: no number */
     char status[24];       /* a status word, "no base" or "base unstable"; only "ok" and "unstable" have numbers */
     int samples;
-    bool flat; /* holds for every value of the axis */
+    bool flat;  /* holds for every value of the axis */
+    double fit; /* y by a model, or what else a script draws beside y; > 0, or there is none */
 };
 
 #define CHART_CAPTIONS_MAX 6
@@ -126,6 +131,9 @@ struct chart_plot {
     const struct study_published **typed; /* numbers of a paper that belong here */
     int typed_count;
     bool log_x;                                       /* the x axis is logarithmic in any case */
+    bool rounded;                                     /* the x axis is logarithmic with round ticks */
+    double top;                                       /* the y axis reaches up to here at least; 0: to the points */
+    char *extra;                                      /* lines of its own in the .set file, malloc'd; NULL: none */
     bool categories;                                  /* x are places of words */
     bool ratio;                                       /* speed-up: a logarithmic axis around 1, and the claims */
     char caption[CHART_CAPTIONS_MAX][2 * CHART_TEXT]; /* each starts a line below the plot */
@@ -146,6 +154,18 @@ void chart_plot_free(struct chart_plot *plot);
  * the run's log. Ends with the first status that is not CNN_OK. */
 typedef int (*chart_visitor)(void *context, const struct chart_plot *plot, struct cnn_error *error);
 int charts_visit(const struct chart_run *run, chart_visitor visit, void *context, struct cnn_error *error);
+
+/* Speed-up over one thread of the same series along the axis of threads, with Amdahl's line and the ideal one. */
+int chart_plot_scaling(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
+                       struct cnn_error *error);
+
+/* Seconds of an image of each series of a phase, one step of the study's explanation after the other. */
+int chart_plot_parts(struct chart_plot *out, const struct chart_run *run, const char *phase, struct cnn_error *error);
+
+/* What the rows that ran on ceilings->list[device] do beside what it can do at most. CNN_SKIPPED where none of them ran
+ * on it. */
+int chart_plot_roofline(struct chart_plot *out, const struct chart_run *run, const struct ceilings *ceilings,
+                        int device, struct cnn_error *error);
 
 /* "training" for "train". */
 const char *chart_phase_noun(const char *phase);
@@ -180,6 +200,9 @@ bool chart_claim_counts(const struct study_claim *claim, const struct chart_run 
 
 /* The words of a plot as gnuplot commands, in LaTeX's spelling where asked. False without memory. */
 bool chart_set_print(FILE *out, const struct chart_plot *plot, const struct chart_run *run, bool latex);
+
+/* Whether any of its points has one. */
+bool chart_has_fit(const struct chart_plot *plot);
 
 /* Writes FOLDER/NAME.csv and .set; for LaTeX also NAME-latex.set and NAME-latex-caption.tex. */
 int chart_write(const struct chart_plot *plot, const struct chart_run *run, const char *folder,

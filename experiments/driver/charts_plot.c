@@ -108,6 +108,16 @@ static void set_ratio(struct chart_point *point, const struct row *row, const st
     point->high = ratio.high;
 }
 
+static void set_plain(const struct chart_plot *plot, struct chart_point *point, const struct row *row)
+{
+    if (strcmp(plot->script, "time.gp") == 0)
+        set_times(point, row);
+    else if (strcmp(plot->script, "energy.gp") == 0)
+        point->y = point->low = point->high = row_number(row, ROW_ENERGY_JOULE_PER_IMAGE);
+    else
+        set_rates(point, row);
+}
+
 static void add_point(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure, int i,
                       const struct chart_place *place)
 {
@@ -125,7 +135,9 @@ static void add_point(struct chart_plot *plot, const struct chart_run *run, cons
     if (!chart_has_number(row))
         return;
     if (!plot->ratio) {
-        strcmp(plot->script, "time.gp") ? set_rates(point, row) : set_times(point, row);
+        set_plain(plot, point, row);
+        if (run->fit && strcmp(plot->script, "time.gp") == 0)
+            point->fit = run->fit[figure->row[i]];
         return;
     }
     const struct row *base = chart_row_at(run, figure, run->base, place);
@@ -201,6 +213,11 @@ static void set_kind(struct chart_plot *plot, const char *kind, const char *phas
         plot->yname = "images_per_second";
         plot->unit = "";
         snprintf(plot->ylabel, sizeof plot->ylabel, "images per second, %s", chart_phase_noun(phase));
+    } else if (strcmp(kind, "energy") == 0) {
+        plot->script = "energy.gp";
+        plot->yname = "energy_joule_per_image";
+        plot->unit = "J";
+        snprintf(plot->ylabel, sizeof plot->ylabel, "energy of an image, %s", chart_phase_noun(phase));
     } else {
         plot->script = "speedup.gp";
         plot->yname = "speedup";
@@ -222,5 +239,7 @@ int chart_plot_rows(struct chart_plot *out, const struct chart_run *run, const s
     caption_machine(out, run, figure);
     if (out->ratio)
         caption_base(out, run, figure);
+    if (chart_has_fit(out))
+        chart_caption(out, "Dotted: fixed time + work / rate, fitted over all sizes of a series (model.csv).");
     return chart_plot_finish(out, run, error);
 }

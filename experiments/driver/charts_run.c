@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* A run as charts and analysis see it: what its folder holds, nothing else. */
+#include "experiments/driver/analysis_parts.h"
 #include "experiments/driver/charts_parts.h"
+#include "experiments/driver/durable.h"
 
+#include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PATH_TEXT 4096
+#define RECORD_BYTES_MAX ((int64_t)1 << 24)
 
 void chart_say(const struct chart_run *run, const char *format, ...)
 {
@@ -61,13 +65,35 @@ int chart_run_open(struct chart_run *run, const char *folder, FILE *log, struct 
         chart_say(run, "charts: drawn without the study's words: %s", why.text);
         run->study = (struct study){ 0 };
     }
-    return run_series(run, error);
+    if (run_series(run, error))
+        return error->status;
+    return analysis_fit_rows(run) ? CNN_OK
+                                  : cnn_error_set(error, CNN_OOM, "charts: no memory for %d rows", run->rows.count);
 }
 
 void chart_run_close(struct chart_run *run)
 {
     free(run->series);
     free(run->series_of);
+    free(run->fit);
     study_free(&run->study);
     rows_free(&run->rows);
+}
+
+int chart_physical_cores(const struct chart_run *run)
+{
+    char path[PATH_TEXT];
+    struct cnn_error error;
+    size_t size;
+    snprintf(path, sizeof path, "%.4000s/machine.json", run->folder);
+    char *text = durable_read(path, RECORD_BYTES_MAX, &size, &error);
+    cJSON *record = text ? cJSON_Parse(text) : NULL;
+    const cJSON *machine = cJSON_GetObjectItemCaseSensitive(record, "machine");
+    const cJSON *cpu = cJSON_GetObjectItemCaseSensitive(machine, "cpu");
+    const cJSON *cores = cJSON_GetObjectItemCaseSensitive(cpu, "physical_cores");
+    bool sure = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(cpu, "topology_verified"));
+    int count = sure && cJSON_IsNumber(cores) ? cores->valueint : 0;
+    cJSON_Delete(record);
+    free(text);
+    return count;
 }

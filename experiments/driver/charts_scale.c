@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define ROOM 8.0     /* factor beside the points of a rounded axis */
 #define LOG_FROM 5.0 /* an axis whose ends differ by this factor is logarithmic */
 
 static struct chart_range pad(double low, double high, bool log)
@@ -52,8 +53,9 @@ struct chart_range chart_range_y(const struct chart_plot *plot, const struct cha
         low = fmin(low, 1);
         high = fmax(high, 1);
     }
-    bool log = low > 0 && (plot->ratio || high / low >= LOG_FROM);
-    struct chart_range range = pad(low, high, log);
+    high = fmax(high, plot->top);
+    bool log = low > 0 && (plot->ratio || plot->rounded || high / low >= LOG_FROM);
+    struct chart_range range = pad(plot->rounded && !plot->categories ? low / ROOM : low, high, log);
     if (!log && low >= 0)
         range.low = 0;
     if (marks && log) /* room for the words at the axis */
@@ -68,6 +70,8 @@ struct chart_range chart_range_x(const struct chart_plot *plot, const double *x,
         doubling = doubling && (plot->log_x || x[i] / x[i - 1] > 1.6);
     if (plot->categories)
         return (struct chart_range){ 0.5, x[count - 1] + 0.5, false };
+    if (plot->rounded) /* room for roofs on both sides */
+        return (struct chart_range){ x[0] / ROOM, x[count - 1] * ROOM, true };
     return pad(x[0], x[count - 1], doubling);
 }
 
@@ -102,7 +106,7 @@ void chart_tick_text(const char *unit, double value, char *out, size_t size)
         double scale;
         const char *prefix;
     } prefixes[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" }, { 1e-3, "m" }, { 1e-6, "µ" }, { 1e-9, "n" } };
-    bool seconds = strcmp(unit, "s") == 0;
+    bool seconds = strcmp(unit, "s") == 0 || strcmp(unit, "J") == 0;
     if (strcmp(unit, "x") == 0 || strcmp(unit, "%") == 0) {
         snprintf(out, size, "%g%s", value, *unit == 'x' ? "×" : " %");
         return;
@@ -113,5 +117,5 @@ void chart_tick_text(const char *unit, double value, char *out, size_t size)
     if (value == 0 || (!seconds && fabs(value) < 1))
         i = 3;
     snprintf(out, size, "%.4g%s%s%s", value / prefixes[i].scale, seconds ? " " : "", prefixes[i].prefix,
-             seconds ? "s" : "");
+             seconds ? unit : "");
 }

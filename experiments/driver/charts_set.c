@@ -88,7 +88,7 @@ static void print_x_ticks(const struct words *words, const struct chart_plot *pl
     double ticks[CHART_TICKS_MAX];
     bool first = true;
     fputs("set xtics (", words->out);
-    if (strcmp(plot->xname, "seconds") == 0) {
+    if ((plot->rounded && !plot->categories) || strcmp(plot->xname, "seconds") == 0) {
         int made = chart_ticks(range, ticks);
         for (int i = 0; i < made; i++) {
             char text[CHART_WORD];
@@ -249,7 +249,8 @@ static void print_set(const struct words *words, const struct chart_plot *plot, 
     print_claims(words, plot, run, &ys);
     print_published(words, plot);
     fprintf(words->out, "joined = %d\nxlog = %d\nxmin = %.9g\nxmax = %.9g\nylog = %d\nymin = %.9g\nymax = %.9g\n",
-            !plot->categories, xs.log, xs.low, xs.high, ys.log, ys.low, ys.high);
+            !plot->categories && !plot->rounded, xs.log, xs.low, xs.high, ys.log, ys.low, ys.high);
+    fprintf(words->out, "fits = %d\n%s", chart_has_fit(plot), plot->extra ? plot->extra : "");
     print_x_ticks(words, plot, x, count, &xs);
     print_y_ticks(words, plot, &ys);
 }

@@ -120,6 +120,8 @@ void chart_plot_free(struct chart_plot *plot)
 {
     free(plot->typed);
     plot->typed = NULL;
+    free(plot->extra);
+    plot->extra = NULL;
     free(plot->point);
     plot->point = NULL;
 }

@@ -18,9 +18,18 @@ static void print_number(FILE *out, double value)
         fprintf(out, "%.9g", value);
 }
 
+bool chart_has_fit(const struct chart_plot *plot)
+{
+    for (int i = 0; i < plot->point_count; i++)
+        if (plot->point[i].fit > 0)
+            return true;
+    return false;
+}
+
 static void print_csv(FILE *out, const struct chart_plot *plot, const struct chart_run *run)
 {
-    fprintf(out, "series,%s,%s,low,high,status,x\n", plot->xname, plot->yname);
+    bool fits = chart_has_fit(plot);
+    fprintf(out, "series,%s,%s,low,high,status,x%s\n", plot->xname, plot->yname, fits ? ",fit,samples" : "");
     for (int i = 0; i < plot->point_count; i++) {
         const struct chart_point *point = &plot->point[i];
         bool quoted = strpbrk(point->text, ",\"") != NULL;
@@ -30,11 +39,15 @@ static void print_csv(FILE *out, const struct chart_plot *plot, const struct cha
         print_number(out, point->high);
         fprintf(out, ",%s", point->status);
         print_number(out, point->x);
+        if (fits) { /* a last cell that is empty is read by gnuplot as the one above it */
+            print_number(out, point->fit > 0 ? point->fit : NAN);
+            fprintf(out, ",%d", point->samples > 0 ? point->samples : 0);
+        }
         fputc('\n', out);
     }
     for (int i = 0; i < plot->typed_count; i++)
-        fprintf(out, "%s,%.9g,%.9g,,,published,%.9g\n", plot->typed[i]->label, plot->typed[i]->at,
-                plot->typed[i]->value, plot->typed[i]->at);
+        fprintf(out, "%s,%.9g,%.9g,,,published,%.9g%s\n", plot->typed[i]->label, plot->typed[i]->at,
+                plot->typed[i]->value, plot->typed[i]->at, fits ? ",,0" : "");
 }
 
 /* ---- the files ---- */

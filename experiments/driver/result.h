@@ -35,6 +35,7 @@ struct result {
     double startup_seconds; /* until the point's process runs and has its device open */
     double process_seconds; /* of the whole process */
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
+    double bytes_per_step;                /* that operations read and write, see bounds.h */
     double share_of_limit;                /* speed over the most that this device's limits allow, 0 to 1 */
     char bound[16];                       /* which limit: "compute", "memory", "latency", "copies" */
     double clock_mhz_low, clock_mhz_high; /* seen while it was timed */

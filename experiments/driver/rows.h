@@ -50,6 +50,7 @@ enum row_column {
     ROW_MACS_PER_IMAGE, /* forward, connected pairs */
     ROW_USEFUL_FLOP_PER_STEP,
     ROW_EXECUTED_FLOP_PER_STEP,
+    ROW_BYTES_PER_STEP, /* each tensor of an operation once; what may stay inside a kernel not at all */
     ROW_BACKEND,
     ROW_ALGORITHM,
     ROW_CHOICES,

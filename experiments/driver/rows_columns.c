@@ -44,6 +44,7 @@ static const struct {
     [ROW_MACS_PER_IMAGE] = { "macs_per_image", false },
     [ROW_USEFUL_FLOP_PER_STEP] = { "useful_flop_per_step", false },
     [ROW_EXECUTED_FLOP_PER_STEP] = { "executed_flop_per_step", false },
+    [ROW_BYTES_PER_STEP] = { "bytes_per_step", false },
     [ROW_BACKEND] = { "backend", true },
     [ROW_ALGORITHM] = { "algorithm", true },
     [ROW_CHOICES] = { "choices", true },

@@ -10,7 +10,7 @@
 #define STUDY_WORD 48           /* bytes of an axis value as text */
 #define STUDY_VALUES_MAX 10000  /* of one axis */
 #define STUDY_POINTS_MAX 100000 /* of one study */
-#define STUDY_FIGURES_MAX 8
+#define STUDY_FIGURES_MAX 16
 #define STUDY_PAIRS_MAX 16
 
 /* In the order in which they nest: the first changes slowest, series change fastest of all. */

@@ -206,7 +206,7 @@ static int judge(struct sweep *sweep, const struct point *point, const struct cn
 {
     bool exceeded;
     char title[512];
-    if (!sweep->options->ceilings || !network)
+    if (!network)
         return CNN_OK;
     if (bounds_judge(result, sweep->options->ceilings, point, network, &exceeded, sweep->error))
         return sweep->error->status;

@@ -23,6 +23,7 @@ struct run {
     char *log;
     size_t log_size;
     struct cnn_error error;
+    double flops, bytes; /* of the rows that follow; 0: not known */
 };
 
 static const struct row_context context = { "made-up", "machine-2cpu", "0.1.0", "2010-09-15T12:00:00Z", NULL };
@@ -58,6 +59,9 @@ static inline void add(struct run *run, struct point point, enum cnn_status stat
     result.low = 0.9 * seconds;
     result.high = 1.1 * seconds;
     result.samples = 20;
+    result.threads = point.threads;
+    result.flops_executed = run->flops;
+    result.bytes_per_step = run->bytes;
     assert_int_equal(rows_append(run->writer, &context, &point, NULL, &result, &run->error), CNN_OK);
 }
 

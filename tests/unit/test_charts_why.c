@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* The figures that say why, from made-up runs whose answer is known. */
+#include "tests/unit/made_runs.h"
+
+/* T(n) = 10 ms (0.2 + 0.8 / n): speed-ups and Amdahl's line are the same. */
+static void scaling_is_drawn_with_amdahls_line(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run);
+    for (int threads = 1; threads <= 8; threads *= 2) {
+        struct point point = make_point("omp", 1, 1, 16);
+        point.threads = threads;
+        add(&run, point, CNN_OK, 0.01 * (0.2 + 0.8 / threads));
+    }
+    assert_int_equal(run_draw(&run), CNN_OK);
+    assert_pictures(&run, "scaling-train-threads");
+    char *csv = read_file(&run, "scaling-train-threads.csv");
+    assert_contains(csv, "series,threads,speedup,low,high,status,x,fit,samples\n");
+    assert_contains(csv, "omp,8,3.33333333,");
+    assert_contains(csv, ",ok,8,3.33333333,20\n");
+    free(csv);
+    run_end(&run);
+}
+
+/* The cost model is drawn through the points it was fitted to, and no other. */
+static void a_cost_model_goes_through_its_points(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run);
+    for (int width = 1; width <= 16; width *= 2) {
+        run.flops = 1e6 * width * width;
+        add(&run, make_point("plain", width, 1, 16), CNN_OK, 1e-4 + run.flops / 1e9);
+    }
+    assert_int_equal(run_draw(&run), CNN_OK);
+    char *csv = read_file(&run, "time-train-width.csv");
+    assert_contains(csv, "plain,16,0.2561,");
+    assert_contains(csv, ",ok,16,0.2561,20\n");
+    free(csv);
+    run_end(&run);
+}
+
+/* Seconds of an image, in the order of the study; each bar starts where the one before it ended. */
+static void parts_lead_from_step_to_step(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run);
+    add_file(&run, "study.cfg",
+             "network = \"lenet5\"; width = 1; phase = \"train\"; figures = (\"parts\");\n"
+             "series = ( { id = \"plain\"; backend = \"cpu\"; algorithm = \"naive\"; batch = 1; },\n"
+             "           { id = \"lost\"; backend = \"cuda\"; algorithm = \"direct\"; batch = 1; },\n"
+             "           { id = \"tuned\"; backend = \"cpu\"; algorithm = \"direct\"; batch = 16; } );\n");
+    add(&run, make_point("tuned", 1, 1, 16), CNN_OK, 0.016);
+    add(&run, make_point("lost", 1, 1, 1), CNN_UNAVAILABLE, NAN);
+    add(&run, make_point("plain", 1, 1, 1), CNN_OK, 0.02);
+    assert_int_equal(run_draw(&run), CNN_OK);
+    assert_pictures(&run, "parts-train");
+    char *csv = read_file(&run, "parts-train.csv");
+    assert_contains(csv, "plain,\"CPU, plain\",0.02,0.018,0.022,ok,1,0.02,20\n");
+    assert_contains(csv, "lost,\"CPU, lost\",,,,unavailable,2,,");
+    assert_contains(csv, "tuned,\"CPU, tuned\",0.001,0.0009,0.0011,ok,3,0.02,20\n");
+    free(csv);
+    run_end(&run);
+}
+
+/* FLOPs over bytes and over seconds, under the roofs of the run's own ceilings. */
+static void a_roofline_has_roofs_and_rows(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run);
+    add_file(
+        &run, "ceilings.json",
+        "{ \"schema\": 1, \"machine\": \"machine-2cpu\", \"build\": \"0\", \"measured\": \"2010-09-15T12:00:00Z\",\n"
+        "  \"devices\": [ { \"backend\": \"cpu\", \"device\": \"a CPU\", \"index\": 0, \"threads\": 1, \"ceilings\": "
+        "[\n"
+        "    { \"kind\": \"fma\", \"of\": \"avx2\", \"precision\": \"fp32\", \"value\": 1e11 },\n"
+        "    { \"kind\": \"memory\", \"of\": \"L1\", \"precision\": \"fp32\", \"bytes\": 32768, \"value\": 2e11 },\n"
+        "    { \"kind\": \"memory\", \"of\": \"memory\", \"precision\": \"fp32\", \"value\": 1e10 } ] },\n"
+        "    { \"backend\": \"omp\", \"device\": \"a CPU\", \"index\": 0, \"threads\": 2, \"ceilings\": [] } ] }\n");
+    run.flops = 4e7;
+    run.bytes = 4e6;
+    struct point point = make_point("tuned", 1, 1, 16);
+    snprintf(point.backend, sizeof point.backend, "cpu");
+    point.threads = 1;
+    add(&run, point, CNN_OK, 0.001);
+    assert_int_equal(run_draw(&run), CNN_OK);
+    assert_pictures(&run, "roofline-cpu-1-thread");
+    assert_false(exists(&run, "roofline-omp-2-threads.csv"));
+    char *csv = read_file(&run, "roofline-cpu-1-thread.csv"), *set = read_file(&run, "roofline-cpu-1-thread.set");
+    assert_contains(csv, "tuned,10,4e+10,");
+    assert_contains(set, "rate[1] = 1e+11\nrate_text[1] = 'avx2: 100 GFLOP/s'\nrates = 1\n");
+    assert_contains(set, "slope[2] = 1e+10\n");
+    assert_contains(set, "slopes = 2\n");
+    free(csv);
+    free(set);
+    run_end(&run);
+}
+
+/* The argument is the project's folder, where the scripts are. */
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scaling_is_drawn_with_amdahls_line),
+        cmocka_unit_test(a_cost_model_goes_through_its_points),
+        cmocka_unit_test(parts_lead_from_step_to_step),
+        cmocka_unit_test(a_roofline_has_roofs_and_rows),
+    };
+    if (!charts_can_be_drawn(argc, argv))
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
