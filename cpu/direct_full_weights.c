@@ -7,7 +7,9 @@
  * once, in canonical order. The transpose costs one pass over the inputs for `units` passes of FMAs over them, and
  * saves a sum over lanes per weight.
  *
- * Limit: FMA throughput; with few images, the bandwidth at which gradients are written. */
+ * Few images instead walk along rows of weights.
+ *
+ * Limit: FMA throughput; with few images, the bandwidth at which weights are read and written. */
 #include "cpu/direct.h"
 
 #define MAPS_MAX 6
@@ -114,10 +116,95 @@ static void outer_sum(const struct outer *o, int maps, vec *sums)
 
 #define TILE_INPUTS (TILE_UNITS * VEC_WIDTH)
 
+/* With few images a gradient is little arithmetic for the weights that it changes, so rows of weights pass by as
+ * streams and what steers the update waits in registers. */
+#define FEW_IMAGES 4
+#define FEW_INPUTS 4096 /* of a tile */
+
+static bool has_few_images(const struct cpu_job *job)
+{
+    return job->lanes == 1 && job->max_blocks <= FEW_IMAGES;
+}
+
+/* What a row of weights needs; w, v and kept point at its first input. */
+struct few {
+    const float *in;
+    int64_t in_image;
+    float *w, *v, *kept; /* kept: where the gradient goes that is not applied at once; v NULL: no momentum */
+    vec delta[FEW_IMAGES], rate, momentum, decay;
+};
+
+CPU_INLINE void few_vector(const struct few *f, const int images, int64_t k, int valid)
+{
+    vec sum = f->delta[0] * vec_load_first(f->in + k, valid);
+    for (int n = 1; n < images; n++)
+        sum += f->delta[n] * vec_load_first(f->in + n * f->in_image + k, valid);
+    if (f->kept) {
+        vec_store_first(f->kept + k, sum, valid);
+        return;
+    }
+    vec value = vec_load_first(f->w + k, valid);
+    sum += f->decay * value;
+    if (f->v) {
+        sum += f->momentum * vec_load_first(f->v + k, valid);
+        vec_store_first(f->v + k, sum, valid);
+    }
+    vec_store_first(f->w + k, value - f->rate * sum, valid);
+}
+
+/* Inputs begin..end of one unit. */
+CPU_INLINE void few_row(const struct few *row, const int images, int64_t begin, int64_t end)
+{
+    const struct few f = *row; /* a copy that no store can change */
+    int64_t k = begin;
+    for (; k + VEC_WIDTH <= end; k += VEC_WIDTH)
+        few_vector(&f, images, k, VEC_WIDTH);
+    if (k < end)
+        few_vector(&f, images, k, (int)(end - k));
+}
+
+static void run_few(const struct cpu_job *job, const struct cpu_batch *batch, int64_t i)
+{
+    int64_t inputs = inputs_of(job->layer), chunks = ceil_divide(inputs, FEW_INPUTS), unit = i / chunks;
+    int64_t begin = i % chunks * FEW_INPUTS, end = begin + FEW_INPUTS < inputs ? begin + FEW_INPUTS : inputs;
+    const float *delta = job->dy.data + unit * job->dy.map;
+    struct few f = { .in = job->x.data,
+                     .in_image = job->x.block,
+                     .w = (float *)job->weights + unit * inputs,
+                     .v = job->velocity ? job->velocity + unit * inputs : NULL,
+                     .kept = job->fused ? NULL : job->weight_gradient + unit * inputs,
+                     .rate = vec_set(batch->rates.rate),
+                     .momentum = vec_set(batch->rates.momentum),
+                     .decay = vec_set(batch->rates.decay) };
+    for (int n = 0; n < batch->count; n++)
+        f.delta[n] = vec_set(delta[n * job->dy.block]);
+    switch (batch->count) {
+    case 1:
+        few_row(&f, 1, begin, end);
+        break;
+    case 2:
+        few_row(&f, 2, begin, end);
+        break;
+    case 3:
+        few_row(&f, 3, begin, end);
+        break;
+    default:
+        few_row(&f, FEW_IMAGES, begin, end);
+    }
+    if (begin == 0) {
+        float sum = 0;
+        for (int n = 0; n < batch->count; n++)
+            sum += delta[n * job->dy.block];
+        direct_put_gradient(job, &batch->rates, 0, job->layer->weights + unit, vec_set(sum), 1);
+    }
+}
+
 static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     (void)batch;
-    return ceil_divide(inputs_of(job->layer), TILE_INPUTS) * ceil_divide(job->layer->out.maps, TILE_MAPS);
+    int64_t inputs = inputs_of(job->layer), units = job->layer->out.maps;
+    return has_few_images(job) ? ceil_divide(inputs, FEW_INPUTS) * units
+                               : ceil_divide(inputs, TILE_INPUTS) * ceil_divide(units, TILE_MAPS);
 }
 
 static void sum_biases(const struct cpu_job *job, const struct cnn_rates *rates, const struct outer *o, int first,
@@ -138,6 +225,10 @@ static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_
     const struct cnn_layer *layer = job->layer;
     int64_t inputs = inputs_of(layer), map_tiles = ceil_divide(layer->out.maps, TILE_MAPS);
     for (int64_t i = begin; i < end; i++) {
+        if (has_few_images(job)) {
+            run_few(job, batch, i);
+            continue;
+        }
         int first = (int)(i % map_tiles) * TILE_MAPS;
         int maps = layer->out.maps - first < TILE_MAPS ? layer->out.maps - first : TILE_MAPS;
         int64_t input = i / map_tiles * TILE_INPUTS;

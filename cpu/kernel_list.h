@@ -20,9 +20,11 @@
     K(naive_avgpool_backward)           \
     K(naive_subsample_backward_weights) \
     K(direct_whole_forward)             \
+    K(direct_map_forward)               \
     K(direct_conv_forward)              \
     K(direct_full_forward)              \
     K(direct_whole_backward_data)       \
+    K(direct_map_backward_data)         \
     K(direct_conv_backward_data)        \
     K(direct_full_backward_data)        \
     K(direct_whole_backward_weights)    \
