@@ -2,6 +2,12 @@
 /* The oracle's layers with weights, convolution and fully connected: the formula, one output at a time. */
 #include "lib/reference_internal.h"
 
+/* Pooling and sub-sampling have no products that tensor cores would do. */
+static bool is_product(const struct cnn_layer *layer)
+{
+    return layer->kind == CNN_CONV || layer->kind == CNN_FULL;
+}
+
 /* Row or column of the input under a tap when the kernel stands at output `at`; outside 0..side-1 is padding. */
 static int under(const struct cnn_layer *layer, int at, int tap)
 {
@@ -44,7 +50,7 @@ static void conv_forward(const struct cnn_layer *layer, const double *parameters
                 for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
                     window_add(layer, parameters + cnn_layer_kernel_at(layer, out_map, k),
                                cnn_layer_source(layer, out_map, k), row, col, in, &sum);
-                cnn_span_set(out, at, cnn_tally_rounded(&sum, rounding));
+                cnn_span_set(out, at, cnn_tally_rounded(&sum, rounding, CNN_TOGETHER));
             }
 }
 
@@ -107,7 +113,7 @@ static void kernel_gradient(const struct cnn_layer *layer, int out_map, int k, c
             for (int image = 0; image < count; image++)
                 tap_add(layer, out_map, cnn_layer_source(layer, out_map, k), tap_row, tap_col, weights[image],
                         cnn_span_at(in, image * in_size), cnn_span_at(delta, image * out_size), &sum);
-            cnn_span_set(gradient, at, cnn_tally_rounded(&sum, rounding));
+            cnn_span_set(gradient, at, cnn_tally_rounded(&sum, rounding, cnn_together_back(rounding)));
         }
 }
 
@@ -122,14 +128,9 @@ static void bias_gradient(const struct cnn_layer *layer, const double *weights, 
                 int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
                 cnn_tally_add(&sum, 1.0, cnn_span_get(delta, at), weights[image]);
             }
-        cnn_span_set(gradient, layer->bias_at + map, cnn_tally_rounded(&sum, rounding));
+        cnn_span_set(gradient, layer->bias_at + map,
+                     cnn_tally_rounded(&sum, is_product(layer) ? rounding : 0.0, cnn_together_back(rounding)));
     }
-}
-
-/* Pooling and sub-sampling have no products that tensor cores would do. */
-static bool is_product(const struct cnn_layer *layer)
-{
-    return layer->kind == CNN_CONV || layer->kind == CNN_FULL;
 }
 
 void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, double rounding,
@@ -154,7 +155,8 @@ void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *p
     else
         cnn_reference_pooling_backward(layer, parameters, in, delta, tallies);
     for (int64_t i = 0; i < size; i++)
-        cnn_span_set(in_gradient, i, cnn_tally_rounded(&tallies[i], is_product(layer) ? rounding : 0.0));
+        cnn_span_set(in_gradient, i,
+                     cnn_tally_rounded(&tallies[i], is_product(layer) ? rounding : 0.0, cnn_together_back(rounding)));
 }
 
 /* A bias' gradient may be one more column of the product, times 1. */
@@ -162,15 +164,11 @@ void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *w
                                   struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
 {
     if (layer->kind == CNN_SUBSAMPLE)
-        cnn_reference_subsample_gradient(layer, weights, count, in, delta, gradient);
+        cnn_reference_subsample_gradient(layer, weights, rounding, count, in, delta, gradient);
     else if (is_product(layer))
         for (int out_map = 0; out_map < layer->out.maps; out_map++)
             for (int k = 0; k < cnn_layer_fan_in(layer, out_map); k++)
                 kernel_gradient(layer, out_map, k, weights, rounding, count, in, delta, gradient);
     if (layer->biases > 0)
-        bias_gradient(layer, weights, is_product(layer) ? rounding : 0.0, count, delta, gradient);
-    /* A rounded weight is off alike at every place and in every image that a gradient sums over, so that what the
-     * deltas inherit from it averages out less than their squares say. */
-    for (int64_t i = 0; rounding > 0.0 && i < layer->weights + layer->biases; i++)
-        gradient.bound[layer->weight_at + i] *= CNN_TOGETHER;
+        bias_gradient(layer, weights, rounding, count, delta, gradient);
 }

@@ -140,7 +140,7 @@ void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double 
 }
 
 /* The gains: sum of delta * window sum. A window's own additions lengthen the chain. */
-void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const double *weights, int count,
+void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
                                       struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
 {
     int64_t area = (int64_t)layer->out.rows * layer->out.cols;
@@ -155,6 +155,6 @@ void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const doubl
                 gain.magnitude += fabs(delta.value[at]) * (sum.magnitude - fabs(sum.value));
             }
         gain.terms += window_area(layer);
-        cnn_span_set(gradient, layer->weight_at + map, cnn_tally_number(&gain));
+        cnn_span_set(gradient, layer->weight_at + map, cnn_tally_rounded(&gain, 0.0, cnn_together_back(rounding)));
     }
 }

