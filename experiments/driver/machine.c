@@ -245,6 +245,7 @@ static void add_run(cJSON *record, const struct machine_run *run)
         if (run->counts[status])
             record_count(counts, cnn_status_word((enum cnn_status)status), run->counts[status]);
     record_number(item, "timer_resolution_seconds", run->timer_resolution);
+    conduct_record(&run->conduct, item);
     record_text(item, "study_text", run->study_text);
 }
 

@@ -3,6 +3,7 @@
 #ifndef DRIVER_MACHINE_H
 #define DRIVER_MACHINE_H
 
+#include "experiments/driver/conduct.h"
 #include "lib/status.h"
 
 #include <stddef.h>
@@ -31,12 +32,13 @@ struct machine_run {
     int points;
     int argc;
     char **argv;
-    const char *started;            /* UTC, 2010-09-15T12:00:00Z */
-    const char *ended;              /* NULL while it runs */
-    int signal;                     /* that ended it early, or 0 */
-    int counts[CNN_STATUS_COUNT];   /* rows so far */
-    const char *pinned;             /* processors that threads of omp kept to, "0,2,4"; NULL or empty: none did */
-    double timer_resolution;        /* seconds */
+    const char *started;          /* UTC, 2010-09-15T12:00:00Z */
+    const char *ended;            /* NULL while it runs */
+    int signal;                   /* that ended it early, or 0 */
+    int counts[CNN_STATUS_COUNT]; /* rows so far */
+    const char *pinned;           /* processors that threads of omp kept to, "0,2,4"; NULL or empty: none did */
+    double timer_resolution;      /* seconds */
+    struct conduct conduct;
     const char *const *environment; /* what children get, NAME=VALUE, NULL-terminated */
     const struct machine_device *devices;
     int device_count;

@@ -63,6 +63,8 @@ static const struct option long_options[] = {
     { "budget", required_argument, NULL, OPT_BUDGET },
     { "slow", no_argument, NULL, OPT_SLOW },
     { "required", no_argument, NULL, OPT_REQUIRED },
+    { "fresh", no_argument, NULL, OPT_FRESH },
+    { "retry", required_argument, NULL, OPT_RETRY },
     { "report", no_argument, NULL, OPT_REPORT },
     { "figures", required_argument, NULL, OPT_FIGURES },
     { "figure-width", required_argument, NULL, OPT_FIGURE_WIDTH },

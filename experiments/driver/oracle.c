@@ -4,7 +4,6 @@
  * a name of its own and renamed, so that it is whole or absent, and carries a checksum. */
 #include "experiments/driver/oracle.h"
 #include "lib/checked.h"
-#include "lib/parameters.h"
 #include "lib/reference.h"
 
 #include <inttypes.h>
@@ -53,6 +52,11 @@ void oracle_forget(const char *folder, uint32_t group)
             unlink(path);
 }
 
+static uint64_t checksum(const void *bytes, int64_t count)
+{
+    return crc32_z(0, bytes, (size_t)count);
+}
+
 static bool make_head(struct head *head, const struct oracle_question *question)
 {
     const struct cnn_network *network = question->network;
@@ -60,8 +64,9 @@ static bool make_head(struct head *head, const struct oracle_question *question)
     if (question->distinct > (int)(sizeof head->counts / sizeof *head->counts))
         return false;
     point_network_key(&network->spec, head->network, sizeof head->network);
-    head->parameters = cnn_checksum_floats(question->parameters, network->parameters);
-    head->images = cnn_checksum_floats(question->images, question->distinct * cnn_shape_size(network->input));
+    head->parameters = checksum(question->parameters, network->parameters * (int64_t)sizeof *question->parameters);
+    head->images = checksum(question->images,
+                            question->distinct * cnn_shape_size(network->input) * (int64_t)sizeof *question->images);
     memcpy(head->counts, question->counts, (size_t)question->distinct * sizeof *head->counts);
     memcpy(head->labels, question->labels, (size_t)question->distinct * sizeof *head->labels);
     head->distinct = question->distinct;
@@ -89,11 +94,6 @@ static int64_t double_count(const struct oracle_question *question, int64_t grad
     return cnn_accumulate(gradients, 2, &count) ? count : -1;
 }
 
-static uint64_t checksum(const double *block, int64_t count)
-{
-    return crc32_z(0, (const Bytef *)block, (size_t)count * sizeof *block);
-}
-
 /* Shares out a block of doubles as the file has them. */
 static void point_into(struct oracle_answer *answer, const struct oracle_question *question, int64_t gradients)
 {
@@ -117,7 +117,7 @@ static bool read_file(FILE *file, struct oracle_answer *out, const struct oracle
     int64_t count = double_count(question, kept.gradients);
     out->block = count > 0 && count <= FILE_BYTES_MAX ? malloc((size_t)count * sizeof *out->block) : NULL;
     if (!out->block || fread(out->block, sizeof *out->block, (size_t)count, file) != (size_t)count ||
-        fgetc(file) != EOF || checksum(out->block, count) != kept.checksum)
+        fgetc(file) != EOF || checksum(out->block, count * (int64_t)sizeof *out->block) != kept.checksum)
         return false;
     point_into(out, question, kept.gradients);
     return true;

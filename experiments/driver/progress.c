@@ -100,17 +100,18 @@ void progress_line(char *out, size_t size, int number, int count, const char *ti
         snprintf(out, size, "%s%.*s%s", head, (int)cut(title, room), title, tail);
 }
 
-void progress_open(struct progress *progress, const double *cost, int count, bool quiet)
+void progress_open(struct progress *progress, const struct schedule *schedule, bool quiet)
 {
     const char *terminal = getenv("TERM");
     *progress = (struct progress){
         .live = !quiet && isatty(STDERR_FILENO) && !(terminal && strcmp(terminal, "dumb") == 0),
-        .count = count,
-        .cost = cost,
+        .count = schedule->count,
+        .done = schedule->count - schedule->places,
+        .cost = schedule->cost,
         .start = clock_seconds(),
     };
-    for (int i = 0; i < count; i++)
-        progress->cost_left += cost[i];
+    for (int i = 0; i < schedule->places; i++)
+        progress->cost_left += schedule->cost[schedule->order[i]];
 }
 
 double progress_expected(const struct progress *progress, double cost)

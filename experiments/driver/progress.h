@@ -4,6 +4,7 @@
 #define DRIVER_PROGRESS_H
 
 #include "experiments/driver/points.h"
+#include "experiments/driver/schedule.h"
 
 struct progress {
     bool shown; /* a line stands on the terminal */
@@ -15,8 +16,8 @@ struct progress {
     double start;       /* clock_seconds() */
 };
 
-/* `cost` has expected seconds for each of `count` points and must outlive the progress. */
-void progress_open(struct progress *progress, const double *cost, int count, bool quiet);
+/* The schedule must outlive the progress. */
+void progress_open(struct progress *progress, const struct schedule *schedule, bool quiet);
 void progress_show(struct progress *progress, const struct point *point); /* it begins */
 void progress_done(struct progress *progress, int index, bool ran);       /* it ended, or will not run */
 void progress_clear(struct progress *progress);                           /* before other text, and at the end */

@@ -66,6 +66,7 @@ int schedule_make(struct schedule *out, const struct study *study, const struct 
 {
     size_t room = (size_t)count + 1;
     *out = (struct schedule){ .count = count,
+                              .places = count,
                               .order = calloc(room, sizeof *out->order),
                               .cost = calloc(room, sizeof *out->cost),
                               .group = calloc(room, sizeof *out->group) };
@@ -91,6 +92,15 @@ int schedule_make(struct schedule *out, const struct study *study, const struct 
     return CNN_OK;
 }
 
+void schedule_drop(struct schedule *schedule, const bool *done)
+{
+    int kept = 0;
+    for (int i = 0; i < schedule->places; i++)
+        if (!done[schedule->order[i]])
+            schedule->order[kept++] = schedule->order[i];
+    schedule->places = kept;
+}
+
 void schedule_free(struct schedule *schedule)
 {
     free(schedule->order);
@@ -101,7 +111,7 @@ void schedule_free(struct schedule *schedule)
 
 bool schedule_needed_again(const struct schedule *schedule, int place)
 {
-    for (int i = place + 1; i < schedule->count; i++)
+    for (int i = place + 1; i < schedule->places; i++)
         if (schedule->group[schedule->order[i]] == schedule->group[schedule->order[place]])
             return true;
     return false;

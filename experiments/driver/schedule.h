@@ -6,7 +6,8 @@
 #include "experiments/driver/study.h"
 
 struct schedule {
-    int count;
+    int count;       /* points */
+    int places;      /* of these to be run */
     int32_t *order;  /* place in the run -> point */
     double *cost;    /* expected seconds of each point, progress_cost(); 0: it cannot run */
     uint32_t *group; /* of each point, oracle_group() */
@@ -17,6 +18,8 @@ struct schedule {
  * whatever its size. CNN_OOM without memory; free it in either case. */
 int schedule_make(struct schedule *out, const struct study *study, const struct point *points, int count,
                   bool cheap_first, struct cnn_error *error);
+/* Takes out points that are done. */
+void schedule_drop(struct schedule *schedule, const bool *done);
 void schedule_free(struct schedule *schedule);
 
 /* Whether a point behind `place` in the run is of the same group as the one there. */

@@ -10,17 +10,15 @@
 #include "experiments/driver/oracle.h"
 #include "experiments/driver/sweep_parts.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define CHOICES_SECONDS 5
 #define SLOW_SECONDS 60
+#define DRIFT_TOLD 0.05
 
 void sweep_summary_free(struct sweep_summary *summary)
 {
@@ -29,87 +27,6 @@ void sweep_summary_free(struct sweep_summary *summary)
     free(summary->results);
     summary->results = NULL;
     summary->result_count = 0;
-}
-
-/* ---- the record ---- */
-
-static int write_record(struct sweep *sweep)
-{
-    memcpy(sweep->run.counts, sweep->summary->counts, sizeof sweep->run.counts);
-    sweep->run.signal = sweep->summary->signal;
-    sweep->run.pinned = sweep->pinned;
-    char *record = machine_record(&sweep->run);
-    if (!record)
-        return cnn_error_set(sweep->error, CNN_OOM, "%s: no memory for the record of the machine",
-                             sweep->summary->folder);
-    int status = rows_write_file(sweep->rows, "machine.json", record, strlen(record), sweep->error);
-    free(record);
-    return status;
-}
-
-/* The ceilings that the rows are held against stay beside them. */
-static int write_ceilings(struct sweep *sweep)
-{
-    if (!sweep->options->ceilings)
-        return CNN_OK;
-    char *text = ceilings_to_json(sweep->options->ceilings);
-    if (!text)
-        return cnn_error_set(sweep->error, CNN_OOM, "%s: no memory for " CEILINGS_FILE, sweep->summary->folder);
-    int status = rows_write_file(sweep->rows, CEILINGS_FILE, text, strlen(text), sweep->error);
-    free(text);
-    return status;
-}
-
-static int open_folder(struct sweep *sweep)
-{
-    const struct study *study = sweep->study;
-    const char *root = sweep->options->results ? sweep->options->results : "results";
-    machine_slug(sweep->machine);
-    machine_time(sweep->started, sizeof sweep->started);
-    if (rows_open(&sweep->rows, root, sweep->machine, study->name, sweep->error))
-        return sweep->error->status;
-    snprintf(sweep->summary->folder, sizeof sweep->summary->folder, "%s", rows_folder(sweep->rows));
-    snprintf(sweep->summary->rows, sizeof sweep->summary->rows, "%s/rows.csv", sweep->summary->folder);
-    sweep->run = (struct machine_run){
-        .study = study->name,
-        .study_path = study->path,
-        .study_text = study->text,
-        .seed = study->seed,
-        .points = sweep->summary->result_count,
-        .argc = sweep->options->argc,
-        .argv = sweep->options->argv,
-        .started = sweep->started,
-        .timer_resolution = clock_resolution(),
-        .environment = child_environment(),
-        .devices = sweep->devices,
-        .before = sweep->before = machine_moment("", NVML_LIBRARY),
-    };
-    if (study->text && rows_write_file(sweep->rows, "study.cfg", study->text, strlen(study->text), sweep->error))
-        return sweep->error->status;
-    if (study->published_text && rows_write_file(sweep->rows, study->published_file, study->published_text,
-                                                 strlen(study->published_text), sweep->error))
-        return sweep->error->status;
-    const char *power = machine_power_source("");
-    if (power && !strcmp(power, "battery"))
-        sweep_say(sweep, "on battery: processors may be held back; times hold for that");
-    return write_record(sweep) || write_ceilings(sweep) ? sweep->error->status : CNN_OK;
-}
-
-/* Points go on without it: every one then asks the oracle for itself. */
-static void open_answers(struct sweep *sweep)
-{
-    int length = snprintf(sweep->answers, sizeof sweep->answers, "%s/.answers", sweep->summary->folder);
-    bool fits = length > 0 && (size_t)length < sizeof sweep->answers;
-    if (!fits || (mkdir(sweep->answers, 0777) && errno != EEXIST))
-        sweep->answers[0] = '\0';
-}
-
-static void close_answers(struct sweep *sweep)
-{
-    for (int i = 0; sweep->answers[0] && i < sweep->schedule.count; i++)
-        oracle_forget(sweep->answers, sweep->schedule.group[i]);
-    if (sweep->answers[0])
-        rmdir(sweep->answers);
 }
 
 /* ---- points ---- */
@@ -237,6 +154,7 @@ static int keep_row(struct sweep *sweep, const struct row_context *context, cons
     sweep->linked = true;
     keep_device(sweep, point, result);
     int status = keep_choices(sweep, point, result);
+    conduct_count(&sweep->run.conduct.time, result);
     free(result->sample); /* on disk now; the rest is small */
     free(result->event);
     result->sample = result->event = NULL;
@@ -269,7 +187,7 @@ static int do_points(struct sweep *sweep)
 {
     const struct schedule *schedule = &sweep->schedule;
     int status = CNN_OK;
-    for (int i = 0; i < schedule->count && status == CNN_OK && !sweep->summary->signal; i++) {
+    for (int i = 0; i < schedule->places && status == CNN_OK && !sweep->summary->signal; i++) {
         status = do_point(sweep, schedule->order[i]);
         if (!schedule_needed_again(schedule, i))
             oracle_forget(sweep->answers, schedule->group[schedule->order[i]]);
@@ -298,10 +216,22 @@ static int prepare(struct sweep *sweep, int count)
     else if (child_program(sweep->options->argc > 0 ? sweep->options->argv[0] : NULL, sweep->program,
                            sizeof sweep->program, sweep->error))
         return sweep->error->status;
-    if (open_folder(sweep))
+    if (sweep_open_folder(sweep))
         return sweep->error->status;
-    open_answers(sweep);
+    sweep_open_answers(sweep);
     return CNN_OK;
+}
+
+/* Says where the machine itself changed its speed meanwhile. */
+static void probe_again(struct sweep *sweep)
+{
+    struct conduct *conduct = &sweep->run.conduct;
+    drift_probe(&conduct->end);
+    double change = drift_change(&conduct->start, &conduct->end);
+    if (fabs(change) > DRIFT_TOLD)
+        sweep_say(sweep,
+                  "this machine was %.0f %% %s at the end than at the start (the same loop, timed before and after)",
+                  100 * fabs(change), change > 0 ? "slower" : "faster");
 }
 
 static int finish(struct sweep *sweep, int status)
@@ -310,11 +240,15 @@ static int finish(struct sweep *sweep, int status)
     machine_time(ended, sizeof ended);
     sweep->run.ended = ended;
     sweep->run.after = sweep->after = machine_moment("", NVML_LIBRARY);
+    if (!sweep->summary->signal)
+        probe_again(sweep);
+    sweep->run.conduct.time.total = clock_seconds() - sweep->start;
+    sweep->summary->time = sweep->run.conduct.time;
     /* a first failure is the one to tell */
     if (status == CNN_OK && sweep->choices_new)
         status = write_choices(sweep);
     if (status == CNN_OK)
-        status = write_record(sweep);
+        status = sweep_write_record(sweep);
     if (status == CNN_OK && sweep->out_lost.status != CNN_OK && sweep->summary->signal != SIGPIPE) {
         *sweep->error = sweep->out_lost;
         status = sweep->out_lost.status;
@@ -331,11 +265,10 @@ int sweep_run(const struct study *study, const struct point *points, int count, 
     child_signals_catch();
     int status = prepare(&sweep, count);
     if (status == CNN_OK) {
-        sweep_print_header(&sweep);
-        progress_open(&sweep.progress, sweep.schedule.cost, count, options->quiet);
+        progress_open(&sweep.progress, &sweep.schedule, options->quiet);
         status = do_points(&sweep);
         progress_clear(&sweep.progress);
-        close_answers(&sweep);
+        sweep_close_answers(&sweep);
         status = finish(&sweep, status);
         sweep_tell_skipped(&sweep);
     }

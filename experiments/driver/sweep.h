@@ -5,6 +5,7 @@
 #define DRIVER_SWEEP_H
 
 #include "experiments/driver/ceilings.h"
+#include "experiments/driver/conduct.h"
 #include "experiments/driver/result.h"
 #include "experiments/driver/study.h"
 #include "lib/status.h"
@@ -17,7 +18,9 @@ struct sweep_options {
     const char *program; /* this program, to be re-executed for every point; NULL: found by child_program() */
     int argc;            /* the command line, for the record */
     char **argv;
-    double budget;                   /* seconds: cheap points first, what does not fit is skipped; 0: no such limit */
+    double budget;  /* seconds: cheap points first, what does not fit is skipped; 0: no such limit */
+    bool fresh;     /* a new run, even where an unfinished one of the same study and program could go on */
+    unsigned retry; /* bits 1 << status: a new run with the last one's rows but these; 0: not so */
     const struct ceilings *ceilings; /* of this machine; NULL: no row gets its share of the limit */
     bool quiet;      /* nothing on stderr: no progress line, no notes of points that failed or were left out */
     bool csv_stdout; /* rows go to stdout as well, header first */
@@ -25,10 +28,11 @@ struct sweep_options {
 };
 
 struct sweep_summary {
-    int counts[CNN_STATUS_COUNT]; /* rows written, by status */
-    int points;                   /* rows written in all */
+    int counts[CNN_STATUS_COUNT]; /* rows by status */
+    int points;                   /* rows in all, those of a run that goes on included */
     int left;                     /* points not run, because of a signal */
-    bool required_missing;        /* a point that the study or the user required was `unavailable` */
+    struct conduct_time time;
+    bool required_missing;  /* a point that the study or the user required was `unavailable` */
     int signal;             /* SIGINT, SIGTERM, or SIGPIPE for a closed stdout, ended it: exit with 128 + signal */
     char folder[1024];      /* of this run; empty when none could be made */
     char rows[1100];        /* folder/rows.csv */

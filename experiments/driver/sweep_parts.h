@@ -6,6 +6,7 @@
 #include "experiments/driver/choices.h"
 #include "experiments/driver/machine.h"
 #include "experiments/driver/progress.h"
+#include "experiments/driver/resume.h"
 #include "experiments/driver/rows.h"
 #include "experiments/driver/schedule.h"
 #include "experiments/driver/sweep.h"
@@ -23,6 +24,8 @@ struct sweep {
     struct progress progress;
     struct machine_run run;
     char program[4096], machine[MACHINE_SLUG], started[32];
+    char identity[RESUME_IDENTITY];
+    struct resume earlier;          /* a run of the same identity */
     double start;                   /* by clock_seconds() */
     char answers[512];              /* folder of the oracle's answers while the run lasts; empty: none */
     int slow, late;                 /* points skipped: they take too long; --budget has no room for them */
@@ -38,6 +41,12 @@ struct sweep {
     struct cnn_error out_lost; /* stdout failed; rows go on to disk */
     struct cnn_error *error;
 };
+
+/* sweep_folder.c */
+int sweep_open_folder(struct sweep *sweep); /* and takes over what an earlier run has done */
+int sweep_write_record(struct sweep *sweep);
+void sweep_open_answers(struct sweep *sweep);
+void sweep_close_answers(struct sweep *sweep);
 
 /* sweep_tell.c: what goes to stdout and stderr */
 void sweep_print(struct sweep *sweep, const char *text); /* to stdout where rows are wanted there; NULL is fine */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# How a run goes: its order, what it skips for lack of time, what its points share.
+# How a run goes: its order, what it skips for lack of time, how it goes on after it was killed.
 #
 # Usage: test_runs.sh PROGRAM
 set -u
@@ -85,6 +85,62 @@ run --data "$work" lacking.cfg
 expect 0 'data that are not here'
 run --data "$work" --required lacking.cfg
 expect 1 'data that are not here and required'
+
+# ---- a run that was killed goes on ----
+# Points that all become `unstable` after a fraction of a second each.
+cat >kill.cfg <<END
+network = "garcia"; image = 20; width = [1, 2, 3, 4]; batch = 1; phase = "classify"; slow = true;
+warmup = 0.001; min_time = 0.001; max_time = 0.2; min_samples = 100000; max_samples = 100000;
+series = ( { id = "a"; label = "A"; backend = "cpu"; algorithm = "naive"; }, { id = "b"; label = "B"; backend = "cpu"; algorithm = "direct"; } );
+END
+rows_of() { cat results/*/kill/"$1"/rows.csv 2>/dev/null; }
+runs_of() { find results/*/kill -mindepth 1 -maxdepth 1 -type d | wc -l; }
+# Kills a run as soon as two rows are on disk; the child of the point in progress must not outlive it.
+"$program" --format csv --order as-written kill.cfg >out.txt 2>err.txt &
+pid=$!
+tries=0
+while [ "$(rows_of latest | wc -l)" -lt 3 ] && [ $((tries += 1)) -lt 200 ]; do sleep 0.05; done
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+had=$(rows_of latest | tail -n +2 | wc -l)
+case $had in [2-7]) ;; *) fail 'killed between rows' "$had rows" ;; esac
+rows_of latest >before.csv
+printf 'kill,a,A,garcia,1,1,20' >>"$(echo results/*/kill/latest/rows.csv)" # as a crash in the middle of a write leaves it
+run --order as-written kill.cfg
+expect 0 'a run that goes on'
+tells "goes on with $had of 8 points done; --fresh starts a new run" 'a run that goes on'
+[ "$(runs_of)" -eq 1 ] || fail 'it goes on in its own folder' "$(runs_of)"
+rows_of latest | head -n $((had + 1)) | cmp -s - before.csv || fail 'rows that were there stay as they are'
+rows_of latest | cmp -s - out.txt || fail 'stdout has all rows, old and new' "$(cut -c 1-60 out.txt)"
+[ "$(column 5)" = '1 1 2 2 3 3 4 4 ' ] || fail 'every point has one row' "$(column 5)"
+[ -z "$(find results -name .answers)" ] || fail 'what a killed run left for its points is gone'
+record=$(cat results/*/kill/latest/machine.json)
+case $record in *'"rows_taken_over":'*"$had,"*) ;; *) fail 'the record says how many rows were there before' ;; esac
+
+# A finished run is not gone on with; nor is one of another study, of other settings, or where --fresh says so.
+run --order as-written --filter width=1 kill.cfg
+[ "$(runs_of)" -eq 2 ] || fail 'other points are another run' "$(runs_of)"
+
+# ---- repeating points ----
+sed 's/,unstable,/,timeout,/' "$(echo results/*/kill/latest/rows.csv)" >changed.csv
+cp changed.csv "$(echo results/*/kill/latest/rows.csv)"
+run --order as-written --filter width=1 --retry error,mismatch kill.cfg
+tells 'repeats 0 of 2 points' '--retry of what there is none of'
+run --order as-written --filter width=1 --retry timeout kill.cfg
+expect 0 '--retry'
+tells 'repeats 2 of 2 points' '--retry'
+[ "$(with_status timeout) $(with_status unstable)" = '0 2' ] || fail '--retry repeats the points' "$(cat out.txt)"
+[ "$(runs_of)" -eq 4 ] || fail '--retry leaves the old run as it was' "$(runs_of)"
+run --retry nonsense kill.cfg
+expect 2 '--retry of no status'
+
+# ---- the account ----
+tells_time() { grep -q 's, of these .* warm-up and samples; .* % outside them' err.txt || fail 'the time is accounted for' "$(cat err.txt)"; }
+run --filter 'width=1 series=b' small.cfg
+tells_time
+for word in '"order":' '"overhead":' '"drift":' '"identity":'; do
+    grep -q "$word" results/*/small/latest/machine.json || fail "the record has $word"
+done
 
 [ "$failures" -eq 0 ] || exit 1
 echo 'runs go as they should'

@@ -98,7 +98,7 @@ fi
 
 # Ctrl-C: what is finished is on disk, exit 130.
 (cd "$work" && exec "$program" --out stopped --set max_time=5 --set interval=0.0001 --set 'width=1,1000' --set batch=1 \
-    --set min_samples=1000000 --set max_samples=1000000 --order as-written --set timeout=100 \
+    --set min_samples=1000000 --set max_samples=1000000 --slow --order as-written --set timeout=100 \
     --filter series=cpu "$tiny" >"$work/out" 2>"$work/err") &
 pid=$!
 sleep 2

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads what earlier runs left: who they were from machine.json, what they measured from rows.csv. */
+#include "experiments/driver/resume.h"
+#include "experiments/driver/durable.h"
+#include "experiments/driver/rows.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define RECORD_BYTES_MAX ((int64_t)16 << 20)
+#define RUNS_LOOKED_AT 20 /* the newest ones */
+#define KEY_BYTES 2048
+
+/* ---- who a run is ---- */
+
+static bool hash_file(const char *path, uLong *hash)
+{
+    unsigned char piece[65536];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    *hash = 0;
+    while (file && (got = fread(piece, 1, sizeof piece, file)) > 0)
+        *hash = crc32_z(*hash, piece, got);
+    bool whole = file && !ferror(file);
+    if (file)
+        fclose(file);
+    return whole;
+}
+
+static uLong hash_text(uLong hash, const char *text)
+{
+    return crc32_z(hash, (const Bytef *)text, strlen(text) + 1);
+}
+
+void resume_identity(char out[RESUME_IDENTITY], const char *program, const struct study *study,
+                     const struct point *points, int count)
+{
+    uLong binary, asked = hash_text(0, study->text ? study->text : "");
+    out[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        char *point = point_to_json(&points[i]);
+        if (!point)
+            return;
+        asked = hash_text(asked, point);
+        free(point);
+    }
+    if (hash_file(program, &binary))
+        snprintf(out, RESUME_IDENTITY, "%08lx-%08lx-%d", binary & 0xffffffffu, asked & 0xffffffffu, ROWS_SCHEMA);
+}
+
+/* ---- finding it ---- */
+
+static const char *word_of(const cJSON *run, const char *name)
+{
+    const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run, name));
+    return word ? word : "";
+}
+
+/* Whether the run of this folder is the one that is looked for; fills *out then. */
+static bool is_it(struct resume *out, const char *folder, const char *identity)
+{
+    char path[RESUME_PATH + 32];
+    struct cnn_error ignored;
+    size_t size;
+    snprintf(path, sizeof path, "%s/machine.json", folder);
+    char *text = durable_read(path, RECORD_BYTES_MAX, &size, &ignored);
+    cJSON *record = text ? cJSON_Parse(text) : NULL;
+    const cJSON *run = cJSON_GetObjectItemCaseSensitive(record, "run");
+    bool same = strcmp(word_of(run, "identity"), identity) == 0;
+    if (same) {
+        snprintf(out->folder, sizeof out->folder, "%s", folder);
+        snprintf(out->started, sizeof out->started, "%s", word_of(run, "started"));
+        out->finished = *word_of(run, "ended") && !cJSON_HasObjectItem(run, "ended_by_signal");
+    }
+    cJSON_Delete(record);
+    free(text);
+    return same;
+}
+
+/* Names of runs begin with their year; `latest` is one of them. */
+static int is_run(const struct dirent *entry)
+{
+    return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+}
+
+void resume_find(struct resume *out, const char *parent, const char *identity)
+{
+    struct dirent **entries = NULL;
+    int count = *identity ? scandir(parent, &entries, is_run, versionsort) : 0;
+    bool found = false;
+    *out = (struct resume){ .folder = "" };
+    for (int i = count - 1; i >= 0; i--) {
+        char folder[RESUME_PATH];
+        int length = snprintf(folder, sizeof folder, "%s/%s", parent, entries[i]->d_name);
+        found = found || (count - i <= RUNS_LOOKED_AT && length < (int)sizeof folder && is_it(out, folder, identity));
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* ---- what it measured ---- */
+
+static int result_of_row(struct result *out, const struct row *row, struct cnn_error *error)
+{
+    bool accuracy = strcmp(row->cell[ROW_PHASE], point_phase_name(POINT_ACCURACY)) == 0;
+    result_free(out);
+    result_init(out);
+    out->status = row_status(row);
+    snprintf(out->reason, sizeof out->reason, "%s", row->cell[ROW_REASON]);
+    out->median = row_number(row, accuracy ? ROW_SECONDS_PER_EPOCH : ROW_SECONDS_PER_STEP);
+    out->low = row_number(row, ROW_INTERVAL_LOW_SECONDS);
+    out->high = row_number(row, ROW_INTERVAL_HIGH_SECONDS);
+    if (!accuracy || row_integer(row, ROW_EPOCHS) < 1)
+        return CNN_OK;
+    if (!(out->epoch = calloc(1, sizeof *out->epoch))) /* the last one says what a table shows */
+        return cnn_error_set(error, CNN_OOM, "no memory for rows of an earlier run");
+    out->epochs = 1;
+    *out->epoch = (struct epoch_result){ .epoch = (int)row_integer(row, ROW_EPOCHS),
+                                         .train_loss = row_number(row, ROW_TRAIN_LOSS),
+                                         .train_accuracy = row_number(row, ROW_TRAIN_ACCURACY),
+                                         .test_loss = row_number(row, ROW_TEST_LOSS),
+                                         .test_accuracy = row_number(row, ROW_TEST_ACCURACY) };
+    return CNN_OK;
+}
+
+int resume_take(const char *folder, const struct point *points, int count, struct result *results, bool *done,
+                struct cnn_error *error)
+{
+    char path[RESUME_PATH + 16], key[KEY_BYTES];
+    struct rows rows;
+    snprintf(path, sizeof path, "%s/rows.csv", folder);
+    if (rows_read(&rows, path, error))
+        return error->status;
+    int status = CNN_OK;
+    for (int i = 0; i < count; i++) {
+        point_key(&points[i], key, sizeof key);
+        for (int k = 0; k < rows.count && !done[i] && status == CNN_OK; k++)
+            if (strcmp(rows.list[k].cell[ROW_KEY], key) == 0) {
+                status = result_of_row(&results[i], &rows.list[k], error);
+                done[i] = true;
+            }
+    }
+    rows_free(&rows);
+    return status;
+}

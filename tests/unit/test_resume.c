@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* A run that stopped goes on where it stopped, and only a run of the very same program, study and points does. */
+#include "tests/unit/sweeps.h"
+
+#include "experiments/driver/resume.h"
+
+#include <sys/wait.h>
+
+/* One sweep over the points in a process of its own, since signals end it. Returns its exit code: what `check` found.
+ */
+static int sweep_apart(const struct point *points, const struct sweep_options *options,
+                       int (*check)(const struct sweep_summary *))
+{
+    int status;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct study study = a_study(false);
+        struct sweep_summary summary;
+        struct cnn_error error = { CNN_OK, "" };
+        _exit(sweep_run(&study, points, POINTS, options, &summary, &error) ? 99 : check(&summary));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Rows of this process's run so far, whoever wrote them; 100 more where a signal came. */
+static int rows_and_signal(const struct sweep_summary *summary)
+{
+    struct rows rows;
+    struct cnn_error error;
+    if (rows_read(&rows, summary->rows, &error) || rows.count != summary->points)
+        return 98;
+    return rows.count + (summary->signal ? 100 : 0);
+}
+
+static int runs_in(const char *root)
+{
+    char command[FILES_PATH + 100];
+    int count = -1;
+    snprintf(command, sizeof command, "find '%s' -name rows.csv | wc -l", root);
+    FILE *found = popen(command, "r");
+    assert_non_null(found);
+    assert_int_equal(fscanf(found, "%d", &count), 1);
+    pclose(found);
+    return count;
+}
+
+/* The third point interrupts the sweep when it runs for the first time. */
+static void interrupting(struct point *points, const char *folder, const char *name)
+{
+    make_points(points);
+    set_label(&points[2], "interrupt once");
+    snprintf(points[2].data_folder, sizeof points[2].data_folder, "%s/%s-was-here", folder, name);
+}
+
+static void an_interrupted_run_goes_on(void **state)
+{
+    struct point points[POINTS];
+    struct sweep_options options = a_way(*state, "goes-on");
+    interrupting(points, *state, "goes-on");
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), 102);
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), POINTS);
+    assert_int_equal(runs_in(options.results), 1);
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), POINTS);
+    assert_int_equal(runs_in(options.results), 2); /* the first one is finished */
+}
+
+static int has_all_results(const struct sweep_summary *summary)
+{
+    for (int i = 0; i < POINTS; i++)
+        if (summary->results[i].status != CNN_OK || summary->results[i].median != i + 1)
+            return i + 1;
+    return summary->counts[CNN_OK] == POINTS && summary->left == 0 ? 0 : 97;
+}
+
+static void results_of_both_parts_are_there(void **state)
+{
+    struct point points[POINTS];
+    struct sweep_options options = a_way(*state, "results");
+    interrupting(points, *state, "results");
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), 102);
+    assert_int_equal(sweep_apart(points, &options, has_all_results), 0);
+}
+
+static void another_run_starts_anew(void **state)
+{
+    struct point points[POINTS];
+    struct sweep_options options = a_way(*state, "anew");
+    interrupting(points, *state, "anew");
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), 102);
+    points[5].max_samples++; /* another setting of the last point */
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), POINTS);
+    assert_int_equal(runs_in(options.results), 2);
+    points[5].max_samples--;
+    options.fresh = true;
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), POINTS);
+    assert_int_equal(runs_in(options.results), 3);
+}
+
+static void who_a_run_is(void **state)
+{
+    struct study study = a_study(false);
+    struct point points[POINTS];
+    char one[RESUME_IDENTITY], other[RESUME_IDENTITY], program[FILES_PATH], text[] = "title = \"another\";\n";
+    make_points(points);
+    files_path(program, *state, "program");
+    files_write(program, "1", 1);
+    resume_identity(one, program, &study, points, POINTS);
+    resume_identity(other, program, &study, points, POINTS);
+    assert_true(strlen(one) > 10);
+    assert_string_equal(one, other);
+    resume_identity(other, program, &study, points, POINTS - 1);
+    assert_string_not_equal(one, other);
+    points[0].interval += 0.001;
+    resume_identity(other, program, &study, points, POINTS);
+    assert_string_not_equal(one, other);
+    points[0].interval -= 0.001;
+    study.text = text;
+    resume_identity(other, program, &study, points, POINTS);
+    assert_string_not_equal(one, other);
+    study = a_study(false);
+    files_write(program, "2", 1);
+    resume_identity(other, program, &study, points, POINTS);
+    assert_string_not_equal(one, other);
+    resume_identity(other, "/nowhere/at/all", &study, points, POINTS);
+    assert_string_equal(other, "");
+}
+
+static void failed_points_are_repeated(void **state)
+{
+    struct point points[POINTS];
+    struct sweep_options options = a_way(*state, "retry");
+    struct study study = a_study(false);
+    struct sweep_summary first, second;
+    struct cnn_error error = { CNN_OK, "" };
+    make_points(points);
+    set_label(&points[1], "crash once");
+    snprintf(points[1].data_folder, sizeof points[1].data_folder, "%s/crash-was-here", (char *)*state);
+    set_label(&points[4], "wrong");
+    assert_int_equal(sweep_run(&study, points, POINTS, &options, &first, &error), CNN_OK);
+    assert_int_equal(first.counts[CNN_ERROR], 1);
+    options.retry = 1u << CNN_ERROR;
+    assert_int_equal(sweep_run(&study, points, POINTS, &options, &second, &error), CNN_OK);
+    assert_string_not_equal(first.folder, second.folder);
+    struct rows old, new;
+    read_rows(&first, &old);
+    read_rows(&second, &new);
+    assert_int_equal(second.counts[CNN_ERROR], 0);
+    assert_int_equal(second.counts[CNN_MISMATCH], 1); /* not asked for */
+    assert_int_equal(new.count, POINTS);
+    assert_int_equal(row_status(&old.list[1]), CNN_ERROR);
+    assert_int_equal(row_integer(&new.list[POINTS - 1], ROW_BATCH), 2); /* repeated: behind those that were there */
+    assert_string_equal(new.list[1].cell[ROW_STARTED], old.list[2].cell[ROW_STARTED]);
+    rows_free(&old);
+    rows_free(&new);
+    sweep_summary_free(&first);
+    sweep_summary_free(&second);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interrupted_run_goes_on), cmocka_unit_test(results_of_both_parts_are_there),
+        cmocka_unit_test(another_run_starts_anew),    cmocka_unit_test(who_a_run_is),
+        cmocka_unit_test(failed_points_are_repeated),
+    };
+    if (argc == 2 && !strcmp(argv[1], CHILD_ARGUMENT))
+        return be_the_child();
+    return find_self(argv[0]) ? cmocka_run_group_tests(tests, files_folder_make, files_folder_remove) : 1;
+}
