@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole built-in networks over several training steps, on every backend, algorithm, instruction set and number of
- * threads: near the oracle as journey.h says, with the same bits for cpu and omp with 1, 2 and 3 threads; and a small
- * network that learns digits. A slightly wrong rate must be noticed. Exit codes as check_backend's. */
+ * threads: near the oracle as journey.h says, with the same bits for cpu and omp with 1, 2 and 3 threads; the loss
+ * of a small network over 200 steps; and one that learns digits. A slightly wrong rate must be noticed. Exit codes as
+ * check_backend's. */
 #include "lib/parameters.h"
+#include "tests/checker/course.h"
 #include "tests/checker/journey.h"
 #include "tests/checker/learning.h"
 #include "tests/checker/targets.h"
@@ -197,6 +199,7 @@ int main(int count, char **words)
     if (!status) {
         for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
             failures += run_network(&room, &specs[i], seed);
+        failures += course_check(&room, seed);
         failures += learning_check(&room, seed);
     }
     check_room_close(&room);
