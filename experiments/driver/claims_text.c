@@ -80,32 +80,56 @@ static void cell_ratio(struct grid *grid, int column, const struct claim_ratio *
     grid_cell(grid, column, "%.3g [%.3g, %.3g] at %s", ratio->value, ratio->low, ratio->high, ratio->at);
 }
 
+static void put_row(struct grid *grid, const struct claim_finding *finding)
+{
+    grid_row(grid);
+    grid_cell(grid, 0, "%s", finding->pair);
+    grid_cell(grid, 1, "%s", finding->phase);
+    grid_cell(grid, 2, "%s", claim_word_text(finding->word));
+    if (finding->points > 0) {
+        cell_ratio(grid, 3, &finding->least);
+        cell_ratio(grid, 4, &finding->most);
+    }
+    grid_cell(grid, 5, "%s", finding->why);
+}
+
+/* What was not measured is no table but a sentence: "not measured: cpu/gpu (GPU, tuned: unavailable)". */
+static void print_absent(FILE *out, const struct claim_finding *findings, int count, int columns)
+{
+    char text[1024] = "";
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof text; i++) {
+        bool told = findings[i].word != CLAIM_NOT_MEASURED;
+        for (int k = 0; k < i; k++)
+            told = told || (findings[k].word == CLAIM_NOT_MEASURED && !strcmp(findings[k].pair, findings[i].pair) &&
+                            !strcmp(findings[k].why, findings[i].why));
+        if (!told)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (%s)",
+                                     used ? "; " : "not measured: ", findings[i].pair, findings[i].why);
+    }
+    text_wrap(out, text, columns, 0);
+}
+
 /* One table for each claim; findings of a claim stand together. */
 bool claims_print(FILE *out, const struct claim_findings *findings, int columns)
 {
-    const char *claim = "";
+    static const char *const heads[] = { "pair", "phase", "verdict", "smallest", "largest", "why" };
     bool fine = true;
     for (int from = 0, to; from < findings->count && fine; from = to) {
-        claim = findings->list[from].claim;
+        const struct claim_finding *first = &findings->list[from];
         struct grid *grid = grid_create(6, 2);
-        static const char *const heads[] = { "pair", "phase", "verdict", "smallest", "largest", "why" };
+        int shown = 0;
         for (int i = 0; i < 6; i++)
             grid_head(grid, i, heads[i], false);
-        for (to = from; to < findings->count && !strcmp(findings->list[to].claim, claim); to++) {
-            const struct claim_finding *finding = &findings->list[to];
-            grid_row(grid);
-            grid_cell(grid, 0, "%s", finding->pair);
-            grid_cell(grid, 1, "%s", finding->phase);
-            grid_cell(grid, 2, "%s", claim_word_text(finding->word));
-            if (finding->points > 0) {
-                cell_ratio(grid, 3, &finding->least);
-                cell_ratio(grid, 4, &finding->most);
+        for (to = from; to < findings->count && !strcmp(findings->list[to].claim, first->claim); to++)
+            if (findings->list[to].word != CLAIM_NOT_MEASURED) {
+                put_row(grid, &findings->list[to]);
+                shown++;
             }
-            grid_cell(grid, 5, "%s", finding->why);
-        }
         fputc('\n', out);
-        text_wrap(out, claim, columns, 0);
-        fine = grid_print(grid, out, columns);
+        text_wrap(out, first->claim, columns, 0);
+        fine = shown == 0 || grid_print(grid, out, columns);
+        print_absent(out, first, to - from, columns);
         grid_free(grid);
     }
     return fine && !ferror(out);

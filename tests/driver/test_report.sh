@@ -93,6 +93,30 @@ for name in sys.argv[1:]:
 assert re.search(r"299.*\[287, 308\] at image 104", open([n for n in sys.argv if "h200-xeon/strigl-lenet5" in n][0]).read(), re.S)
 PYTHON
 
+# The audit is decided from rows and record: without the record, and with an interval missing, rules are no longer met.
+audit() { # RULE'S NUMBER FOLDER: its word
+    sed -n "s|.*<th scope=\"row\">$1\\. .*</span> \\([a-z ]*\\)</td><td>.*|\\1|p" "$2/index.html"
+}
+whole=$work/runs/h200-xeon/strigl-lenet5
+[ "$(audit 5 "$whole")" = met ] || fail "rule 5 on a whole run: $(audit 5 "$whole")"
+[ "$(audit 9 "$whole")" = 'in part' ] || fail "rule 9 on a run without a commit: $(audit 9 "$whole")"
+[ "$(audit 11 "$whole")" = 'not met' ] || fail "rule 11 on a run without ceilings: $(audit 11 "$whole")"
+cp -r "$whole" "$work/poor"
+rm "$work/poor/machine.json"
+python3 - "$work/poor/rows.csv" <<'PYTHON'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="")))
+place = rows[0].index("interval_low_seconds")
+rows[1][place] = rows[1][place + 1] = ""
+csv.writer(open(sys.argv[1], "w", newline=""), lineterminator="\n").writerows(rows)
+PYTHON
+mkdir "$work/empty"
+head -n 1 "$whole/rows.csv" >"$work/empty/rows.csv"
+PATH=$work/bin:$PATH "$program" --report --out "$work/poor-all" "$work/poor" "$work/empty" >"$work/out" 2>"$work/err" </dev/null
+[ "$(audit 5 "$work/poor")" = 'in part' ] || fail "rule 5 where an interval is missing: $(audit 5 "$work/poor")"
+[ "$(audit 9 "$work/poor")" = 'not met' ] || fail "rule 9 without a record: $(audit 9 "$work/poor")"
+[ -s "$work/empty/index.html" ] || fail 'a run without rows has a page, too' "$(cat "$work/err")"
+
 # What the README's first table says is in the committed verdicts and ratios.
 python3 - "$project" <<'PYTHON' || fail 'the table of the README'
 import csv, sys
