@@ -14,18 +14,19 @@ struct profile {
     int capacity, count;
 };
 
-static struct cnn_profile_entry entry_of(const struct cnn_program *p, const struct cpu_job *job)
+static struct cnn_profile_entry entry_of(const struct cnn_program *p, const struct cpu_job *job, int images)
 {
     return (struct cnn_profile_entry){ .kind = job->kernel->kind,
                                        .layer = (int)(job->layer - p->network->layers),
                                        .algorithm = job->kernel->algorithm,
-                                       .file = job->kernel->file };
+                                       .file = job->kernel->file,
+                                       .flops_executed = (int64_t)(2 * job->executed_macs * images) };
 }
 
 /* The seconds of this job's entry, which is made where it has none yet; NULL where there is no room. */
 static double *seconds_of(struct profile *profile, const struct cpu_job *job)
 {
-    struct cnn_profile_entry entry = entry_of(profile->program, job);
+    struct cnn_profile_entry entry = entry_of(profile->program, job, profile->batch->count);
     int known = profile->count < profile->capacity ? profile->count : profile->capacity;
     for (int i = 0; i < known; i++)
         if (profile->out[i].kind == entry.kind && profile->out[i].layer == entry.layer)
@@ -92,4 +93,11 @@ int cpu_counters(struct cnn_program *p, struct cnn_counters *out, struct cnn_err
 {
     *out = (struct cnn_counters){ .event_seconds = NAN, .device_bytes = -1 };
     return cpu_sync(p, error);
+}
+
+/* Profilers of a CPU watch the process and are told by it. */
+void cpu_watch(struct cnn_program *p, bool on)
+{
+    (void)p;
+    (void)on;
 }

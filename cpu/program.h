@@ -138,12 +138,14 @@ int cpu_profile(struct cnn_program *program, enum cnn_phase phase, double (*cloc
 int cpu_counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error);
 int cpu_ceiling(struct cnn_device *device, double (*clock)(void), double seconds, struct cnn_ceiling *out, int capacity,
                 int *count, struct cnn_error *error);
+void cpu_watch(struct cnn_program *program, bool on);
 
 #define CPU_BACKEND_FUNCTIONS                                                                                     \
     .close = cpu_device_close, .describe = cpu_device_describe, .algorithms = cpu_algorithms,                     \
     .candidates = cpu_candidates, .plan = cpu_plan, .compile = cpu_compile, .release = cpu_release,               \
     .write_parameters = cpu_write_parameters, .read_parameters = cpu_read_parameters, .set_rates = cpu_set_rates, \
     .load = cpu_load, .train = cpu_train, .classify = cpu_classify, .evaluate = cpu_evaluate, .fetch = cpu_fetch, \
-    .sync = cpu_sync, .inspect = cpu_inspect, .profile = cpu_profile, .counters = cpu_counters, .ceiling = cpu_ceiling
+    .sync = cpu_sync, .inspect = cpu_inspect, .profile = cpu_profile, .counters = cpu_counters,                   \
+    .ceiling = cpu_ceiling, .watch = cpu_watch
 
 #endif

@@ -29,4 +29,5 @@ const struct cnn_backend cnn_cuda_backend = {
     .profile = cuda_profile,
     .counters = cuda_counters,
     .ceiling = cuda_ceiling,
+    .watch = cuda_watch,
 };

@@ -8,20 +8,32 @@ static bool is_weights(enum cnn_operation_kind kind)
            kind == CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS;
 }
 
+static cudaError_t launch(const struct cnn_program *p, const struct cuda_job *job, const struct cuda_batch *batch,
+                          cudaStream_t stream)
+{
+    cuda_range_begin(p, job->kernel->kind, (int)(job->layer - p->network->layers));
+    cudaError_t code = job->kernel->launch(job, batch, stream);
+    cuda_range_end(p);
+    return code;
+}
+
 static cudaError_t forward(struct cnn_program *p, const struct cuda_batch *batch)
 {
     cudaError_t code = cudaSuccess;
     for (int i = 0; !code && i < p->job_count; i++)
         if (p->jobs[i].kernel->kind < CNN_OP_LOSS)
-            code = p->jobs[i].kernel->launch(&p->jobs[i], batch, p->stream);
+            code = launch(p, &p->jobs[i], batch, p->stream);
     return code;
 }
 
 static cudaError_t loss(struct cnn_program *p, const struct cuda_slot *buffer, bool labels, bool gradient)
 {
     int last = p->network->layer_count - 1;
-    return cuda_loss_launch(&p->loss, p->outputs[last], labels ? buffer->labels : NULL,
-                            gradient ? p->deltas[last] : NULL, buffer->count, p->stream);
+    cuda_range_begin(p, CNN_OP_LOSS, last);
+    cudaError_t code = cuda_loss_launch(&p->loss, p->outputs[last], labels ? buffer->labels : NULL,
+                                        gradient ? p->deltas[last] : NULL, buffer->count, p->stream);
+    cuda_range_end(p);
+    return code;
 }
 
 /* What the side stream does from here on waits for what the main stream has done so far. */
@@ -46,7 +58,7 @@ static cudaError_t start_weights(struct cnn_program *p, const struct cnn_layer *
 {
     const struct cuda_job *job = weights_of(p, layer);
     cudaError_t code = job ? order(p->stream, p->side, p->fork) : cudaSuccess;
-    return code || !job ? code : job->kernel->launch(job, batch, p->side);
+    return code || !job ? code : launch(p, job, batch, p->side);
 }
 
 static cudaError_t backward_forked(struct cnn_program *p, const struct cuda_batch *batch)
@@ -58,7 +70,7 @@ static cudaError_t backward_forked(struct cnn_program *p, const struct cuda_batc
         for (int i = 0; !code && i < p->job_count; i++) {
             const struct cuda_job *job = &p->jobs[i];
             if (job->layer == layer && job->kernel->kind > CNN_OP_LOSS && !is_weights(job->kernel->kind))
-                code = job->kernel->launch(job, batch, p->stream);
+                code = launch(p, job, batch, p->stream);
         }
     }
     return code ? code : order(p->side, p->stream, p->join);
@@ -71,8 +83,13 @@ static cudaError_t backward(struct cnn_program *p, const struct cuda_batch *batc
         code = backward_forked(p, batch);
     for (int i = 0; !fork && !code && i < p->job_count; i++)
         if (p->jobs[i].kernel->kind > CNN_OP_LOSS)
-            code = p->jobs[i].kernel->launch(&p->jobs[i], batch, p->stream);
-    return code ? code : cuda_update_launch(&p->update, p->stream);
+            code = launch(p, &p->jobs[i], batch, p->stream);
+    if (code)
+        return code;
+    cuda_range_begin(p, CNN_OP_UPDATE, p->network->layer_count - 1);
+    code = cuda_update_launch(&p->update, p->stream);
+    cuda_range_end(p);
+    return code;
 }
 
 cudaError_t cuda_enqueue(struct cnn_program *p, enum cuda_part part, const struct cuda_slot *buffer, bool fork)

@@ -34,7 +34,8 @@ static void run_jobs(struct profile *profile, const struct cuda_batch *batch, bo
         struct cnn_profile_entry entry = { .kind = job->kernel->kind,
                                            .layer = (int)(job->layer - p->network->layers),
                                            .algorithm = job->kernel->algorithm,
-                                           .file = job->kernel->file };
+                                           .file = job->kernel->file,
+                                           .flops_executed = (int64_t)(2 * job->executed_macs * batch->count) };
         finish(profile, entry, job->kernel->launch(job, batch, p->stream));
     }
 }
@@ -46,7 +47,9 @@ static void run_update(struct profile *profile)
     int layer = p->network->layer_count - 1;
     while (layer > 0 && p->network->layers[layer].weights == 0)
         layer--;
-    struct cnn_profile_entry entry = { CNN_OP_UPDATE, layer, "", "kernels/update.cu", 0 };
+    struct cnn_profile_entry entry = {
+        .kind = CNN_OP_UPDATE, .layer = layer, .algorithm = "", .file = "kernels/update.cu"
+    };
     if (!profile->code && p->update.blocks > 0)
         finish(profile, entry, cuda_update_launch(&p->update, p->stream));
 }
@@ -58,7 +61,7 @@ static void run_step(struct profile *profile, enum cnn_phase phase, int buffer)
     const struct cuda_batch batch = { .count = slot->count, .images = slot->images };
     bool train = phase == CNN_PHASE_TRAIN, paper = p->options.copies == CNN_COPIES_PAPER;
     int last = p->network->layer_count - 1;
-    struct cnn_profile_entry loss = { CNN_OP_LOSS, last, "", "kernels/loss.cu", 0 };
+    struct cnn_profile_entry loss = { .kind = CNN_OP_LOSS, .layer = last, .algorithm = "", .file = "kernels/loss.cu" };
     profile->code = cudaStreamSynchronize(p->stream);
     profile->last = profile->clock();
     run_jobs(profile, &batch, false);

@@ -57,6 +57,7 @@ struct cnn_program {
     int32_t *answer_labels;                                    /* [batch] */
     float *host_outputs, *host_gradient, *host_input_gradient; /* copies = paper */
 
+    bool watched;     /* by a profiler */
     double host_loss; /* copies = paper */
     int64_t host_correct, images;
     int last_count; /* of the last step; -1 before the first */
@@ -122,5 +123,10 @@ int cuda_profile(struct cnn_program *program, enum cnn_phase phase, double (*clo
 int cuda_counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error);
 int cuda_ceiling(struct cnn_device *device, double (*clock)(void), double seconds, struct cnn_ceiling *out,
                  int capacity, int *count, struct cnn_error *error);
+void cuda_watch(struct cnn_program *program, bool on);
+
+/* watch.c: a range of NVTX around what is launched, where the program is watched. */
+void cuda_range_begin(const struct cnn_program *p, enum cnn_operation_kind kind, int layer);
+void cuda_range_end(const struct cnn_program *p);
 
 #endif

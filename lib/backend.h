@@ -99,6 +99,7 @@ struct cnn_profile_entry {
     int layer;             /* of the loss: the last */
     const char *algorithm; /* "" where every algorithm shares the kernel */
     const char *file;
+    int64_t flops_executed; /* of this step's images, as the algorithm does it; 0 for what has no MACs */
     double seconds; /* with what it needs before and after: transposed copies, sums, packing for the next step */
 };
 
@@ -237,6 +238,11 @@ struct cnn_backend {
      * device may run meanwhile. */
     int (*ceiling)(struct cnn_device *device, double (*clock)(void), double seconds, struct cnn_ceiling *out,
                    int capacity, int *count, struct cnn_error *error);
+
+    /* Tells a profiler of this device that it is about what runs from here on (`on`), or that this has ended. In
+     * between every operation that is launched by itself is a range of its name. Nothing where such a device has none.
+     */
+    void (*watch)(struct cnn_program *program, bool on);
 };
 
 #ifdef __cplusplus

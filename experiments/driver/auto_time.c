@@ -11,14 +11,6 @@
 #define PASSES_MAX 25
 #define PASSES_SECONDS 0.05 /* of a program, where PASSES_MIN take less */
 
-static enum cnn_phase phase_of(const struct bench *bench)
-{
-    unsigned phases = bench->options.phases;
-    return phases & CNN_PHASE_TRAIN      ? CNN_PHASE_TRAIN
-           : phases & CNN_PHASE_CLASSIFY ? CNN_PHASE_CLASSIFY
-                                         : CNN_PHASE_EVALUATE;
-}
-
 struct cnn_program_options auto_options(struct search *search, const char *algorithm, const struct cnn_choice *choices,
                                         int count)
 {
@@ -56,7 +48,7 @@ static int pass_of(struct search *search, struct cnn_program *program, int *coun
                    struct cnn_error *error)
 {
     int capacity = search->operations->count + 1;
-    if (search->bench->backend->profile(program, phase_of(search->bench), search->clock, search->scratch, capacity,
+    if (search->bench->backend->profile(program, bench_phase(search->bench), search->clock, search->scratch, capacity,
                                         count, error))
         return error->status;
     *count = *count < capacity ? *count : capacity;

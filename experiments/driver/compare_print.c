@@ -12,7 +12,6 @@
 static const enum row_column told[] = { ROW_NETWORK, ROW_WIDTH,         ROW_DEPTH,       ROW_IMAGE,
                                         ROW_BATCH,   ROW_THREADS_ASKED, ROW_CONNECTIONS, ROW_PHASE,
                                         ROW_COPIES,  ROW_LAUNCH,        ROW_PRECISION,   ROW_DATA };
-#define LINE_WIDTH 10000
 #define TOLD ((int)(sizeof told / sizeof *told))
 
 static const struct row *either(const struct compare_pair *pair)
@@ -155,7 +154,7 @@ static bool print_many(FILE *out, const struct compared *runs, int count, const 
     for (int i = 1; i < count; i++)
         put_run(grid, &runs[i]);
     fprintf(out, "base: %s (%s)\n\n", runs[0].folder, runs[0].rows.list[0].cell[ROW_MACHINE]);
-    bool fine = grid_print(grid, out, LINE_WIDTH); /* a line for each, however long */
+    bool fine = grid_print(grid, out, GRID_UNBROKEN); /* a line for each, however long */
     snprintf(text, sizeof text,
              "Slowest first. !: a point is slower by more than %g %%. Outlier: the median ratio lies further from that "
              "of all runs than 3.5 scaled median absolute deviations, and than the threshold.",

@@ -19,6 +19,8 @@ void grid_head(struct grid *grid, int column, const char *text, bool right);
 void grid_row(struct grid *grid);
 void grid_cell(struct grid *grid, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+#define GRID_UNBROKEN 10000 /* a width for one block, however wide */
+
 /* Lines of at most `width` characters, unless a single column is wider. */
 bool grid_print(const struct grid *grid, FILE *out, int width);
 

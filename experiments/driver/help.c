@@ -14,7 +14,6 @@
 static const char help[] =
     "Usage: ./run_sweep [options] STUDY.cfg...\n"
     "Trains and times convolutional networks of growing size on the backends of this machine, as studies say.\n"
-    "\n"
     "What to run:\n"
     "  STUDY.cfg...          run every point of these studies: one CSV row each, then a table and charts\n"
     "  --dry-run, -n         run nothing; show each point with its parameters, MACs, bytes and an estimate of its "
@@ -23,9 +22,10 @@ static const char help[] =
     "  --plot FOLDER...      draw the charts of earlier runs anew, as in --plot results/*/quick/latest\n"
     "  --analyse FOLDER...   say why: break-even, what a step costs, scaling over threads; also at the end of a run\n"
     "  --report FOLDER...    a page for each of these runs, and one over all of them in the folder of --out\n"
-    "  --compare BASE RUN... which points became faster or slower than BASE, by their intervals: folders, or previous\n"
-    "                        and latest; exit code 1 if one is slower by more than --threshold PERCENT (default: 5)\n"
+    "  --compare BASE RUN... which points became faster or slower: folders, previous, latest; --threshold PERCENT (5)\n"
     "  --ceilings            measure what this machine can do at most, which rows are held against, and show it\n"
+    "  --layers              also time every operation of each point: a table, and layers.csv beside the rows\n"
+    "  --explain POINT       operations of one point, FLOPs, kernels; --profile POINT: a step for ncu, nsys, perf\n"
     "  --fetch SET           download mnist, fashion, cifar10 or norb and check it; into --data FOLDER, or data/\n"
     "  --setup, --no-build   first install what is missing (Debian, Ubuntu); run what is built. These three come "
     "first\n"
@@ -52,11 +52,10 @@ static const char help[] =
     "  --quiet, -q           no progress and no notes; failures are still told. Log and progress go to stderr\n"
     "  --help, --version     this text; version, compiler, libraries and backends of this build. Also -h, -V\n"
     "\n"
-    "Exit codes: 0 all is well (what a machine lacks is left out aloud, and points that cannot exist are no failure);\n"
-    "  1 a point failed (mismatch, oom, timeout, error; invalid or unavailable where it was required or asked for by "
-    "name,\n"
-    "  or where nothing else came of a study) or results could not be written; 2 a wrong command line or study;\n"
-    "  130 ended by Ctrl-C (128 + the signal's number), with all finished points on disk.\n";
+    "Exit codes: 0 all is well (what a machine lacks is left out aloud, points that cannot exist are no failure); 1 a\n"
+    "  point failed, what was required or asked for by name is not here, nothing came of a study, --compare found one\n"
+    "  slower, or results could not be written; 2 a wrong command line or study; 130 ended by Ctrl-C (128 + the\n"
+    "  signal's number), with all finished points on disk.\n";
 
 void help_print(FILE *out)
 {

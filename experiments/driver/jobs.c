@@ -60,6 +60,8 @@ static int read_job(const struct jobs *jobs, const struct options *options, cons
         return error->status;
     for (int i = 0; i < jobs->filter_count; i++)
         job->count = filter_points(jobs->filters[i], job->points, job->count);
+    for (int i = 0; i < job->count; i++)
+        job->points[i].layers = options->layers;
     for (int i = 0; i < job->count && options->data; i++)
         snprintf(job->points[i].data_folder, sizeof job->points[i].data_folder, "%s", options->data);
     replay(jobs, options, path, job);

@@ -6,7 +6,9 @@
 #include "experiments/driver/clock.h"
 #include "experiments/driver/compare.h"
 #include "experiments/driver/folders.h"
+#include "experiments/driver/inspect.h"
 #include "experiments/driver/jobs.h"
+#include "experiments/driver/layers.h"
 #include "experiments/driver/options.h"
 #include "experiments/driver/outputs.h"
 #include "experiments/driver/report.h"
@@ -79,7 +81,8 @@ static void show_table(struct run *run, const struct job *job, const struct swee
     if (!first)
         fputc('\n', stdout);
     bool fine = summary->result_count != job->count ||
-                table_print(stdout, &job->study, job->points, summary->results, job->count, report_columns());
+                (table_print(stdout, &job->study, job->points, summary->results, job->count, report_columns()) &&
+                 layers_print(stdout, job->points, summary->results, job->count, report_columns()));
     if (!fine || fflush(stdout)) {
         complain("the table cannot be written to stdout; the rows are on disk");
         exit_at_least(run, EXIT_POINTS_FAILED);
@@ -176,6 +179,14 @@ static void dry_run_jobs(struct run *run)
 
 /* ---- ways in ---- */
 
+static void look_at_point(struct run *run)
+{
+    int points = 0;
+    for (int i = 0; i < run->jobs.count; i++)
+        points += run->jobs.list[i].count;
+    exit_at_least(run, inspect_point(&run->options, run->format, run->jobs.list[0].points, points));
+}
+
 static void run_studies(struct run *run)
 {
     bool dry = run->options.action == ACTION_DRY_RUN;
@@ -185,7 +196,9 @@ static void run_studies(struct run *run)
     exit_at_least(run, jobs_read(&run->jobs, &run->options));
     if (run->jobs.count == 0)
         return;
-    if (dry)
+    if (run->options.action == ACTION_EXPLAIN || run->options.action == ACTION_PROFILE)
+        look_at_point(run);
+    else if (dry)
         dry_run_jobs(run);
     else
         run_jobs(run);
@@ -223,6 +236,8 @@ static void act(struct run *run)
         break;
     case ACTION_RUN:
     case ACTION_DRY_RUN:
+    case ACTION_EXPLAIN:
+    case ACTION_PROFILE:
         run_studies(run);
         break;
     }

@@ -5,6 +5,7 @@
 #include "experiments/driver/accuracy.h"
 #include "experiments/driver/auto.h"
 #include "experiments/driver/clock.h"
+#include "experiments/driver/layers.h"
 #include "experiments/driver/resources.h"
 #include "experiments/driver/sample.h"
 #include "experiments/driver/verify.h"
@@ -28,6 +29,18 @@ int bench_run(struct bench *bench, enum cnn_phase phase, int steps, struct cnn_e
         return bench->backend->classify(bench->program, steps, error);
     default:
         return bench->backend->evaluate(bench->program, steps, error);
+    }
+}
+
+enum cnn_phase bench_phase(const struct bench *bench)
+{
+    switch (bench->point->phase) {
+    case POINT_CLASSIFY:
+        return CNN_PHASE_CLASSIFY;
+    case POINT_EVALUATE:
+        return CNN_PHASE_EVALUATE;
+    default:
+        return CNN_PHASE_TRAIN;
     }
 }
 
@@ -197,7 +210,7 @@ static int choose_algorithms(struct bench *bench, const struct cnn_device_info *
     return status;
 }
 
-static int set_up(struct bench *bench, struct result *result, struct cnn_error *error)
+int bench_open(struct bench *bench, struct result *result, struct cnn_error *error)
 {
     struct cnn_device_info info = { .threads = 0 };
     bench_options(bench);
@@ -248,6 +261,18 @@ static int measure_accuracy(struct bench *bench, struct result *result, struct c
     return status;
 }
 
+void bench_close(struct bench *bench)
+{
+    if (bench->program)
+        bench->backend->release(bench->program);
+    if (bench->device)
+        bench->backend->close(bench->device);
+    batches_free(&bench->batches);
+    free(bench->parameters);
+    free(bench->all_choices);
+    cnn_network_destroy(bench->network);
+}
+
 /* The largest resident set so far, in bytes. */
 static int64_t peak_bytes(void)
 {
@@ -275,21 +300,17 @@ void measure_point(const struct point *point, const struct cnn_backend *backend,
     struct bench bench = { .point = point, .backend = backend };
     struct cnn_error error = { CNN_ERROR, "" };
     result_init(result);
-    int status = set_up(&bench, result, &error);
+    int status = bench_open(&bench, result, &error);
     if (status == CNN_OK && point->phase == POINT_ACCURACY)
         status = measure_accuracy(&bench, result, &error);
     else if (status == CNN_OK)
-        status = verify(&bench, result, &error) || sample_point(&bench, result, &error) ? error.status : CNN_OK;
+        status = verify(&bench, result, &error) || sample_point(&bench, result, &error) ||
+                         (point->layers && layers_measure(&bench, result, &error))
+                     ? error.status
+                     : CNN_OK;
     if (status != CNN_OK)
         result_set(result, error.status, "%s", error.text);
     read_device_bytes(&bench, result);
     result->peak_bytes = peak_bytes();
-    if (bench.program)
-        backend->release(bench.program);
-    if (bench.device)
-        backend->close(bench.device);
-    batches_free(&bench.batches);
-    free(bench.parameters);
-    free(bench.all_choices);
-    cnn_network_destroy(bench.network);
+    bench_close(&bench);
 }

@@ -34,6 +34,14 @@ void bench_options(struct bench *bench);
 int bench_check_memory(const struct bench *bench, const struct cnn_device_info *info, const struct cnn_plan *plan,
                        struct cnn_error *error);
 
+/* The phase of the seam that a point's steps run; of accuracy, training. */
+enum cnn_phase bench_phase(const struct bench *bench);
+
+/* Everything before the clock: network, device, choices, plan, batches, program. What was found out goes into *result;
+ * close the bench in either case. */
+int bench_open(struct bench *bench, struct result *result, struct cnn_error *error);
+void bench_close(struct bench *bench);
+
 /* Runs `steps` steps of a phase over the loaded slots. */
 int bench_run(struct bench *bench, enum cnn_phase phase, int steps, struct cnn_error *error);
 

@@ -26,6 +26,9 @@ enum {
     OPT_PLOT,
     OPT_COMPARE,
     OPT_THRESHOLD,
+    OPT_EXPLAIN,
+    OPT_PROFILE,
+    OPT_LAYERS,
     OPT_LIST,
     OPT_REPORT,
     OPT_FIGURES,
@@ -52,6 +55,9 @@ static const struct option long_options[] = {
     { "compare", no_argument, NULL, OPT_COMPARE },
     { "threshold", required_argument, NULL, OPT_THRESHOLD },
     { "ceilings", no_argument, NULL, OPT_CEILINGS },
+    { "explain", required_argument, NULL, OPT_EXPLAIN },
+    { "profile", required_argument, NULL, OPT_PROFILE },
+    { "layers", no_argument, NULL, OPT_LAYERS },
     { "filter", required_argument, NULL, OPT_FILTER },
     { "set", required_argument, NULL, OPT_SET },
     { "backend", required_argument, NULL, OPT_BACKEND },
@@ -235,33 +241,40 @@ static int read_data(struct options *options, const char *folder, struct cnn_err
 static int set_action(struct options *options, enum action action, struct cnn_error *error)
 {
     if (options->action != ACTION_RUN && options->action != action && action > ACTION_RUN)
-        return cnn_error_set(
-            error, CNN_INVALID,
-            "--list, --dry-run, --plot, --analyse, --compare, --ceilings, --help and --version exclude "
-            "each other");
+        return cnn_error_set(error, CNN_INVALID,
+                             "--list, --dry-run, --plot, --help and the others that say what to do exclude each other");
     options->action = action;
     return CNN_OK;
 }
 
+/* Options that say what to do and take no value. */
+static const struct {
+    int option;
+    enum action action;
+} actions[] = {
+    { 'h', ACTION_HELP },
+    { 'V', ACTION_VERSION },
+    { 'n', ACTION_DRY_RUN },
+    { OPT_LIST, ACTION_LIST },
+    { OPT_PLOT, ACTION_PLOT },
+    { OPT_CEILINGS, ACTION_CEILINGS },
+    { OPT_ANALYSE, ACTION_ANALYSE },
+    { OPT_COMPARE, ACTION_COMPARE },
+};
+
 static int read_option(struct options *options, int option, char **argv, struct cnn_error *error)
 {
+    for (int i = 0; i < COUNT(actions); i++)
+        if (actions[i].option == option)
+            return set_action(options, actions[i].action, error);
     switch (option) {
-    case 'h':
-        return set_action(options, ACTION_HELP, error);
-    case 'V':
-        return set_action(options, ACTION_VERSION, error);
-    case 'n':
-        return set_action(options, ACTION_DRY_RUN, error);
-    case OPT_LIST:
-        return set_action(options, ACTION_LIST, error);
-    case OPT_PLOT:
-        return set_action(options, ACTION_PLOT, error);
-    case OPT_CEILINGS:
-        return set_action(options, ACTION_CEILINGS, error);
-    case OPT_ANALYSE:
-        return set_action(options, ACTION_ANALYSE, error);
-    case OPT_COMPARE:
-        return set_action(options, ACTION_COMPARE, error);
+    case OPT_EXPLAIN:
+    case OPT_PROFILE:
+        add(&options->filters, optarg);
+        return set_action(options, option == OPT_EXPLAIN ? ACTION_EXPLAIN : ACTION_PROFILE, error);
+    case OPT_LAYERS:
+        options->layers = true;
+        return CNN_OK;
     case OPT_THRESHOLD:
         return read_threshold(options, optarg, error);
     case 'q':
@@ -323,6 +336,11 @@ static int read_option(struct options *options, int option, char **argv, struct 
     }
 }
 
+static bool runs_studies(enum action action)
+{
+    return action == ACTION_RUN || action == ACTION_DRY_RUN || action == ACTION_EXPLAIN || action == ACTION_PROFILE;
+}
+
 static int check(const struct options *options, struct cnn_error *error)
 {
     if (options->fresh && options->retry)
@@ -337,9 +355,9 @@ static int check(const struct options *options, struct cnn_error *error)
     if (options->action == ACTION_COMPARE && options->arguments.count < 2)
         return cnn_error_set(error, CNN_INVALID,
                              "--compare: expected two runs or more, base first, as in --compare previous latest");
-    if (options->action == ACTION_COMPARE && options->format == FORMAT_JSON)
-        return cnn_error_set(error, CNN_INVALID, "--compare: writes --format table or csv");
-    if ((options->action == ACTION_RUN || options->action == ACTION_DRY_RUN) && options->arguments.count == 0)
+    if ((options->action == ACTION_COMPARE || options->action == ACTION_EXPLAIN) && options->format == FORMAT_JSON)
+        return cnn_error_set(error, CNN_INVALID, "--format json: --compare and --explain write a table or csv");
+    if (runs_studies(options->action) && options->arguments.count == 0)
         return cnn_error_set(
             error, CNN_INVALID,
             "no study given: expected one, as in ./run_sweep experiments/quick.cfg; --help shows more");

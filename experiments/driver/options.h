@@ -18,6 +18,8 @@ enum action {
     ACTION_COMPARE,
     ACTION_CEILINGS,
     ACTION_REPORT,
+    ACTION_EXPLAIN,
+    ACTION_PROFILE,
     ACTION_HELP,
     ACTION_VERSION
 };
@@ -38,7 +40,7 @@ struct words_given {
 struct options {
     enum action action;
     enum format format;
-    bool quiet;
+    bool quiet, layers;
     struct words_given arguments; /* studies, or folders of runs */
     struct words_given sets;      /* --set, and options that are keys of a study */
     struct words_given filters, backends;

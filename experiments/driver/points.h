@@ -41,6 +41,7 @@ struct point {
     const char *replay; /* algorithm "auto": what another run chose, as choices.h writes it; NULL: to be chosen. Not
                            owned; malloc'd in a point that came as JSON */
     bool pin;           /* omp: threads keep to processors of their own */
+    bool layers;        /* the time of every operation as well, in a pass of its own */
     bool required;      /* unavailable is then a failure */
     /* measuring */
     double min_time; /* seconds a sample lasts at least */

@@ -223,6 +223,7 @@ static void walk_how(struct walk *walk, struct point *point)
     walk_choices(walk, point);
     walk_replay(walk, point);
     walk_bool(walk, "pin", &point->pin);
+    walk_bool(walk, "each_operation", &point->layers);
     walk_bool(walk, "required", &point->required);
 }
 

@@ -59,10 +59,20 @@ void result_free(struct result *result)
     free(result->sample);
     free(result->event);
     free(result->choices);
+    free(result->operation);
+    result->operation = NULL;
     result->choices = NULL;
     result->epoch = NULL;
     result->sample = NULL;
     result->event = NULL;
+}
+
+double result_operations_sum(const struct result *result)
+{
+    double sum = 0;
+    for (int i = 0; i < result->operations; i++)
+        sum += result->operation[i].seconds;
+    return sum;
 }
 
 int result_set(struct result *result, enum cnn_status status, const char *format, ...)

@@ -14,6 +14,17 @@ struct epoch_result {
     double load_seconds, train_seconds, test_seconds; /* this epoch's; loading is within training where steps copy */
 };
 
+/* One operation of a step, as profile() took it apart. */
+struct operation_result {
+    char operation[32]; /* "conv_forward" */
+    int layer;
+    char name[32];                       /* the layer's: "C1" */
+    char algorithm[32];                  /* empty: every algorithm shares the kernel */
+    char file[64];                       /* of the kernel */
+    double seconds;                      /* median over the passes */
+    double flops_useful, flops_executed; /* of a step; 0 for what has no MACs */
+};
+
 struct result {
     enum cnn_status status;
     char reason[512]; /* why it is not ok; or a remark on an ok row ("ran 1 thread: too small for more") */
@@ -52,13 +63,16 @@ struct result {
     double pixel_mean, pixel_deviation; /* value = (pixel / 255 - mean) / deviation */
     double data_seconds;                /* to read the data set */
     int epochs;
-    struct epoch_result *epoch; /* malloc'd list of `epochs`, or NULL */
-    double *sample;             /* malloc'd list of `samples`: seconds per step, in the order taken; or NULL */
-    double *event;              /* the same by the device's own clock; or NULL */
+    struct epoch_result *epoch;         /* malloc'd list of `epochs`, or NULL */
+    int operations;                     /* of a point that asks for its layers; 0 */
+    struct operation_result *operation; /* malloc'd list, or NULL */
+    double *sample;                     /* malloc'd list of `samples`: seconds per step, in the order taken; or NULL */
+    double *event;                      /* the same by the device's own clock; or NULL */
 };
 
-void result_init(struct result *result); /* NAN and -1 everywhere, status CNN_ERROR */
-void result_free(struct result *result); /* the lists */
+void result_init(struct result *result);                   /* NAN and -1 everywhere, status CNN_ERROR */
+double result_operations_sum(const struct result *result); /* seconds */
+void result_free(struct result *result);                   /* the lists */
 
 /* Status and reason in one statement; returns `status`. */
 int result_set(struct result *result, enum cnn_status status, const char *format, ...)

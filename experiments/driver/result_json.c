@@ -22,10 +22,12 @@ struct field {
     size_t at, size;
 };
 
-#define FIELD(kind, member)                                                                  \
-    {                                                                                        \
-#member, kind, offsetof(struct result, member), sizeof(((struct result *)0)->member) \
+#define FIELD_OF(type, kind, member)                                       \
+    {                                                                      \
+#member, kind, offsetof(type, member), sizeof(((type *)0)->member) \
     }
+#define FIELD(kind, member) FIELD_OF(struct result, kind, member)
+#define OPERATION(kind, member) FIELD_OF(struct operation_result, kind, member)
 
 static const struct field fields[] = {
     FIELD(FIELD_TEXT, reason),
@@ -90,6 +92,14 @@ static double *epoch_number(struct epoch_result *epoch, size_t i)
     return places[i];
 }
 
+static const struct field operation_fields[] = {
+    OPERATION(FIELD_TEXT, operation),      OPERATION(FIELD_INT, layer),
+    OPERATION(FIELD_TEXT, name),           OPERATION(FIELD_TEXT, algorithm),
+    OPERATION(FIELD_TEXT, file),           OPERATION(FIELD_DOUBLE, seconds),
+    OPERATION(FIELD_DOUBLE, flops_useful), OPERATION(FIELD_DOUBLE, flops_executed),
+};
+#define OPERATION_FIELDS (sizeof operation_fields / sizeof *operation_fields)
+
 /* Printed here, since cJSON drops a last bit or two. */
 static cJSON *number_item(double value)
 {
@@ -100,9 +110,10 @@ static cJSON *number_item(double value)
     return cJSON_CreateRaw(text);
 }
 
-static cJSON *field_item(const struct result *result, const struct field *field)
+/* `of`: the structure that has the field. */
+static cJSON *field_item(const void *of, const struct field *field)
 {
-    const char *place = (const char *)result + field->at;
+    const char *place = (const char *)of + field->at;
     char text[32];
     switch (field->kind) {
     case FIELD_DOUBLE:
@@ -160,6 +171,23 @@ static cJSON *epochs_item(const struct result *result)
     return list;
 }
 
+static cJSON *operations_item(const struct result *result)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; list && i < result->operations; i++) {
+        cJSON *item = cJSON_CreateObject();
+        bool whole = item != NULL;
+        for (size_t f = 0; whole && f < OPERATION_FIELDS; f++)
+            whole = add(item, operation_fields[f].name, field_item(&result->operation[i], &operation_fields[f]));
+        if (!whole || !cJSON_AddItemToArray(list, item)) {
+            cJSON_Delete(item);
+            cJSON_Delete(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 char *result_to_json(const struct result *result)
 {
     cJSON *object = cJSON_CreateObject();
@@ -169,7 +197,8 @@ char *result_to_json(const struct result *result)
         whole = add(object, fields[i].name, field_item(result, &fields[i]));
     if (whole)
         whole = add(object, "choices", result->choices ? cJSON_CreateString(result->choices) : cJSON_CreateNull());
-    if (whole && add(object, "sample", samples_item(result->sample, result->samples)) &&
+    if (whole && add(object, "operation", operations_item(result)) &&
+        add(object, "sample", samples_item(result->sample, result->samples)) &&
         add(object, "event", samples_item(result->event, result->samples)) && add(object, "epoch", epochs_item(result)))
         text = cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
@@ -213,7 +242,7 @@ static bool read_text(const cJSON *item, char *out, size_t size)
     return true;
 }
 
-static int field_read(struct result *out, const struct field *field, const cJSON *object, struct cnn_error *error)
+static int field_read(void *out, const struct field *field, const cJSON *object, struct cnn_error *error)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, field->name);
     char *place = (char *)out + field->at;
@@ -279,6 +308,26 @@ static int epochs_read(struct result *out, const cJSON *object, struct cnn_error
     return CNN_OK;
 }
 
+static int operations_read(struct result *out, const cJSON *object, struct cnn_error *error)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "operation"), *item;
+    int count = cJSON_GetArraySize(list), status = CNN_OK;
+    if (!cJSON_IsArray(list))
+        return refuse(error, "operation", "a list");
+    if (count == 0)
+        return CNN_OK;
+    out->operation = calloc((size_t)count, sizeof *out->operation);
+    if (!out->operation)
+        return cnn_error_set(error, CNN_OOM, "result: no memory for %d operations", count);
+    cJSON_ArrayForEach(item, list)
+    {
+        for (size_t f = 0; f < OPERATION_FIELDS && status == CNN_OK; f++)
+            status = field_read(&out->operation[out->operations], &operation_fields[f], item, error);
+        out->operations++;
+    }
+    return status;
+}
+
 static int choices_read(struct result *out, const cJSON *object, struct cnn_error *error)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "choices");
@@ -304,6 +353,8 @@ int result_from_json(struct result *out, const char *json, struct cnn_error *err
         code = field_read(out, &fields[i], object, error);
     if (code == CNN_OK)
         code = choices_read(out, object, error);
+    if (code == CNN_OK)
+        code = operations_read(out, object, error);
     if (code == CNN_OK)
         code = samples_read(&out->sample, "sample", out->samples, object, error);
     if (code == CNN_OK)

@@ -17,9 +17,9 @@
 #define PATH_TEXT 1024
 #define SUFFIX_MAX 1000
 
-enum { FILE_ROWS, FILE_SAMPLES, FILE_EPOCHS, FILE_COUNT };
+enum { FILE_ROWS, FILE_SAMPLES, FILE_EPOCHS, FILE_LAYERS, FILE_COUNT };
 
-static const char *const file_names[FILE_COUNT] = { "rows.csv", "samples.csv", "epochs.csv" };
+static const char *const file_names[FILE_COUNT] = { "rows.csv", "samples.csv", "epochs.csv", "layers.csv" };
 
 struct rows_writer {
     char parent[PATH_TEXT]; /* ROOT/<machine>/<study> */
@@ -34,6 +34,10 @@ const char rows_samples_header[] =
 const char rows_epochs_header[] = "row,series,network,width,depth,image,batch,epoch,train_loss,train_accuracy,"
                                   "test_loss,test_accuracy,train_seconds,test_seconds,load_seconds,"
                                   "images_per_second\n";
+const char rows_layers_header[] =
+    "row,series,network,width,depth,image,batch,phase,operation,layer,name,algorithm,file,"
+    "seconds,share,useful_flop,executed_flop,sum_seconds,step_seconds,"
+    "remainder_seconds\n";
 
 /* A folder of this second's name that nobody else has. */
 static int make_folder(struct rows_writer *writer, struct cnn_error *error)
@@ -89,7 +93,7 @@ static int open_files(struct rows_writer *writer, struct cnn_error *error)
     char *header = rows_header_text();
     if (!header)
         return cnn_error_set(error, CNN_OOM, "rows: no memory for the header");
-    const char *headers[FILE_COUNT] = { header, rows_samples_header, rows_epochs_header };
+    const char *headers[FILE_LAYERS] = { header, rows_samples_header, rows_epochs_header };
     for (int i = 0; i < FILE_COUNT; i++)
         snprintf(writer->path[i], sizeof writer->path[i], "%s/%s", writer->folder, file_names[i]);
     int status = CNN_ERROR;
@@ -98,7 +102,7 @@ static int open_files(struct rows_writer *writer, struct cnn_error *error)
         status = lock(writer, error);
     if (status == CNN_OK)
         status = rows_mend(writer->folder, &writer->count, error);
-    for (int i = 0; status == CNN_OK && i < FILE_COUNT; i++)
+    for (int i = 0; status == CNN_OK && i < FILE_LAYERS; i++)
         status = open_file(writer, i, headers[i], error);
     free(header);
     return status;
@@ -208,6 +212,26 @@ static void print_epochs(FILE *out, const struct rows_writer *writer, const stru
     }
 }
 
+/* Each operation with its share of their sum, and what of the whole step, as it was timed, the sum leaves: less than
+ * nothing where waiting for every operation takes longer than running them in a row. */
+static void print_layers(FILE *out, const struct rows_writer *writer, const struct point *point,
+                         const struct result *result)
+{
+    double sum = result_operations_sum(result);
+    for (int i = 0; i < result->operations; i++) {
+        const struct operation_result *of = &result->operation[i];
+        print_place(out, writer, point);
+        fprintf(out, ",%s,%s,%d,", point_phase_name(point->phase), of->operation, of->layer);
+        row_print_cell(out, of->name);
+        fprintf(out, ",%s,%s", of->algorithm, of->file);
+        const double numbers[] = { of->seconds, of->seconds / sum, of->flops_useful,    of->flops_executed,
+                                   sum,         result->median,    result->median - sum };
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+            print_number(out, numbers[n]);
+        fputc('\n', out);
+    }
+}
+
 typedef void (*line_printer)(FILE *out, const struct rows_writer *writer, const struct point *point,
                              const struct result *result);
 
@@ -234,6 +258,9 @@ int rows_append(struct rows_writer *writer, const struct row_context *context, c
 {
     if (append_lines(writer, FILE_SAMPLES, print_samples, point, result, error) ||
         append_lines(writer, FILE_EPOCHS, print_epochs, point, result, error))
+        return error->status;
+    if (result->operations > 0 && (open_file(writer, FILE_LAYERS, rows_layers_header, error) || /* with the first */
+                                   append_lines(writer, FILE_LAYERS, print_layers, point, result, error)))
         return error->status;
     char *row = rows_row_text(context, point, network, result);
     if (!row)

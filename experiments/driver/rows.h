@@ -170,7 +170,7 @@ int rows_mend(const char *folder, int64_t *count, struct cnn_error *error);
 int rows_copy(const char *from, const char *to, unsigned leave, struct cnn_error *error);
 
 /* Columns of the two files beside rows.csv, with the line's end. */
-extern const char rows_samples_header[], rows_epochs_header[];
+extern const char rows_samples_header[], rows_epochs_header[], rows_layers_header[];
 
 /* One cell of CSV, quoted where RFC 4180 wants it; NULL is an empty one. */
 void row_print_cell(FILE *out, const char *text);

@@ -95,5 +95,7 @@ int rows_mend(const char *folder, int64_t *count, struct cnn_error *error)
         status = mend_lines(folder, "samples.csv", rows_samples_header, *count, error);
     if (status == CNN_OK)
         status = mend_lines(folder, "epochs.csv", rows_epochs_header, *count, error);
+    if (status == CNN_OK)
+        status = mend_lines(folder, "layers.csv", rows_layers_header, *count, error);
     return status;
 }

@@ -29,11 +29,6 @@ struct sampler {
     int count, capacity;
 };
 
-static enum cnn_phase program_phase(enum point_phase phase)
-{
-    return phase == POINT_TRAIN ? CNN_PHASE_TRAIN : phase == POINT_CLASSIFY ? CNN_PHASE_CLASSIFY : CNN_PHASE_EVALUATE;
-}
-
 static int load(struct sampler *sampler, int slot, struct cnn_error *error)
 {
     struct bench *bench = sampler->bench;
@@ -272,7 +267,7 @@ int sample_point(struct bench *bench, struct result *result, struct cnn_error *e
     double least = point->min_time > 0 ? point->min_time : DEFAULT_MIN_TIME;
     struct sampler sampler = {
         .bench = bench,
-        .phase = program_phase(point->phase),
+        .phase = bench_phase(bench),
         .target = fmax(least, RESOLUTIONS_PER_SAMPLE * clock_resolution()),
         .labels = calloc((size_t)point->batch, sizeof *sampler.labels),
         .meter = meter_open("", NVML_LIBRARY, bench->pci),

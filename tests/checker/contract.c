@@ -223,6 +223,8 @@ static void entries_are_told(struct contract *contract, const struct cnn_profile
         promise(contract, (*names || !*entry->algorithm) && entry->file && entry->layer >= 0 && entry->layer < 3,
                 "profile: %s of layer %d by \"%s\": no such algorithm or layer, or no file",
                 cnn_operation_kind_name(entry->kind), entry->layer, entry->algorithm);
+        promise(contract, entry->flops_executed >= 0, "profile: %s of layer %d executed %lld FLOPs",
+                cnn_operation_kind_name(entry->kind), entry->layer, (long long)entry->flops_executed);
         promise(contract, entry->seconds > 0, "profile: %s of layer %d took %g s by a clock that moves at every look",
                 cnn_operation_kind_name(entry->kind), entry->layer, entry->seconds);
         for (int k = 0; k < i; k++)

@@ -304,12 +304,15 @@ static int oracle_profile(struct cnn_program *program, enum cnn_phase phase, dou
         [CNN_AVGPOOL] = CNN_OP_AVGPOOL_FORWARD,
     };
     *count = 0;
+    int64_t flops = phase == CNN_PHASE_TRAIN ? cnn_network_flops_train(program->network, program->count, false)
+                                             : cnn_network_flops_forward(program->network, program->count, false);
     double start = clock();
     if (run(program, 1, phase, error))
         return error ? (int)error->status : CNN_INVALID;
     struct cnn_profile_entry whole = { .kind = kinds[program->network->layers[0].kind],
                                        .algorithm = "oracle",
                                        .file = __FILE__,
+                                       .flops_executed = flops,
                                        .seconds = clock() - start };
     if (capacity > 0)
         *out = whole;
@@ -341,6 +344,12 @@ static int oracle_ceiling(struct cnn_device *device, double (*clock)(void), doub
     return CNN_OK;
 }
 
+static void oracle_watch(struct cnn_program *program, bool on)
+{
+    (void)program;
+    (void)on;
+}
+
 const struct cnn_backend check_oracle_backend = {
     .name = "oracle",
     .label = "Oracle",
@@ -365,4 +374,5 @@ const struct cnn_backend check_oracle_backend = {
     .profile = oracle_profile,
     .counters = oracle_counters,
     .ceiling = oracle_ceiling,
+    .watch = oracle_watch,
 };

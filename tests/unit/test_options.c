@@ -76,6 +76,8 @@ static void actions(void **state)
         { "--analyse|a", ACTION_ANALYSE },
         { "--compare|a|b", ACTION_COMPARE },
         { "--ceilings", ACTION_CEILINGS },
+        { "--explain|width=1|a", ACTION_EXPLAIN },
+        { "--profile|width=1|a", ACTION_PROFILE },
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct options options = parsed(lines[i].line);
@@ -109,8 +111,11 @@ static void mistakes_are_told(void **state)
         { "--plot", "--plot: expected the folder of a run" },
         { "--analyse", "--analyse: expected the folder of a run" },
         { "--dry-run", "no study given" },
+        { "--explain|width=1", "no study given" },
+        { "--explain|width=1|a.cfg|--format|json", "write a table or csv" },
+        { "--explain|width=1|--dry-run|a.cfg", "exclude each other" },
         { "--compare|a", "--compare: expected two runs or more" },
-        { "--compare|a|b|--format|json", "--compare: writes" },
+        { "--compare|a|b|--format|json", "write a table or csv" },
         { "--compare|a|b|--threshold|5x", "--threshold 5x: expected percent" },
         { "--list|--dry-run|x.cfg", "exclude each other" },
         { "x.cfg|--setup", "--setup: must be the first argument of ./run_sweep" },
