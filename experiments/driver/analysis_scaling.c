@@ -9,12 +9,14 @@
 #include <string.h>
 
 static const char header[] = "phase,series,scaling,threads,batch,seconds,low,high,speedup,speedup_low,speedup_high,"
-                             "efficiency,amdahl_seconds,serial_fraction,serial_low,serial_high,place\n";
+                             "efficiency,machine_efficiency,amdahl_seconds,serial_fraction,serial_low,serial_high,"
+                             "lost_seconds,lost_machine,lost_barriers,lost_memory,lost_rest,place\n";
 
 /* Rows that differ in threads (weak: and in images, as many for each thread) alone, by ascending threads; the first has
  * one thread. */
 struct group {
     const struct chart_run *run;
+    const struct ceilings *ceilings; /* count 0: not known */
     bool weak;
     int *row;
     int count;
@@ -96,6 +98,40 @@ static bool fit(struct group *group)
     return true;
 }
 
+/* Multiply-adds of the row's threads over those of one, in its instruction set; NAN where that was not measured. */
+static double machine_gain(const struct group *group, const struct row *row)
+{
+    double rate[2] = { NAN, NAN };
+    for (int i = 0; i < 2; i++) {
+        int threads = i ? (int)threads_of(row) : 1;
+        const struct ceiling_set *set = ceilings_find(group->ceilings, row->cell[ROW_BACKEND], 0, threads);
+        for (int c = 0; set && set->threads == threads && c < set->count; c++)
+            if (set->list[c].kind == CNN_CEILING_FMA && strcmp(set->list[c].of, row->cell[ROW_ISA]) == 0)
+                rate[i] = set->list[c].value;
+    }
+    return rate[1] / rate[0];
+}
+
+/* Seconds beyond the ideal, and what of them measured limits explain: cores that are slower together, empty passes,
+ * bandwidth that the ideal would exceed. What is left is uneven work and all else. NAN where a limit is not known. */
+struct loss {
+    double all, machine, barriers, memory, rest;
+};
+
+static struct loss loss_of(const struct group *group, int i, double gain)
+{
+    const struct row *row = &group->run->rows.list[group->row[i]];
+    double ideal = seconds_of(group, 0) / (group->weak ? 1 : threads_of(row));
+    struct loss loss = { .all = seconds_of(group, i) - ideal };
+    loss.machine = fmax(ideal * (threads_of(row) / gain - 1), 0);
+    loss.barriers = row_number(row, ROW_LATENCY_LIMIT_SECONDS);
+    loss.memory = fmax(row_number(row, ROW_MEMORY_LIMIT_SECONDS) - ideal, 0);
+    if (isnan(gain) || isnan(row_number(row, ROW_MEMORY_LIMIT_SECONDS)))
+        loss.machine = loss.memory = NAN; /* fmax() takes a NAN for nothing */
+    loss.rest = loss.all - loss.machine - loss.barriers - loss.memory;
+    return loss;
+}
+
 static void print_line(const struct group *group, struct analysis_out *out, int i, const char *place)
 {
     const struct row *row = &group->run->rows.list[group->row[i]], *one = &group->run->rows.list[group->row[0]];
@@ -103,6 +139,8 @@ static void print_line(const struct group *group, struct analysis_out *out, int 
            high = row_number(row, ROW_INTERVAL_HIGH_SECONDS), scale = group->weak ? threads : 1;
     double speedup = scale * seconds_of(group, 0) / seconds_of(group, i);
     const double term[] = { 1, 1 / threads };
+    double gain = machine_gain(group, row);
+    struct loss loss = loss_of(group, i, gain);
     const double numbers[] = { seconds_of(group, i),
                                low,
                                high,
@@ -110,10 +148,16 @@ static void print_line(const struct group *group, struct analysis_out *out, int 
                                scale * row_number(one, ROW_INTERVAL_LOW_SECONDS) / high,
                                scale * row_number(one, ROW_INTERVAL_HIGH_SECONDS) / low,
                                speedup / threads,
+                               speedup / gain,
                                group->fitted ? model_seconds(&group->amdahl, term) : NAN,
                                group->serial,
                                group->serial_low,
-                               group->serial_high };
+                               group->serial_high,
+                               loss.all,
+                               loss.machine,
+                               loss.barriers,
+                               loss.memory,
+                               loss.rest };
     fprintf(out->csv, "%s,%s,%s,%g,%s", row->cell[ROW_PHASE], row->cell[ROW_SERIES], group->weak ? "weak" : "strong",
             threads, row->cell[ROW_BATCH]);
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
@@ -139,6 +183,11 @@ static void print_words(const struct group *group, const struct analysis_out *ou
     if (group->fitted)
         fprintf(out->text, "; serial fraction %.3f (%.3f to %.3f)", group->serial, group->serial_low,
                 group->serial_high);
+    struct loss loss = loss_of(group, group->count - 1, machine_gain(group, last));
+    if (loss.all > 0 && !isnan(loss.rest))
+        fprintf(out->text, "; lost: machine %.0f %%, barriers %.0f %%, memory %.0f %%, rest %.0f %%",
+                100 * loss.machine / loss.all, 100 * loss.barriers / loss.all, 100 * loss.memory / loss.all,
+                100 * loss.rest / loss.all);
     fputc('\n', out->text);
 }
 
@@ -156,7 +205,13 @@ bool analysis_amdahl(struct model *out, const struct chart_run *run, int row)
 
 int analysis_scaling(const struct chart_run *run, struct analysis_out *out, struct cnn_error *error)
 {
-    struct group group = { .run = run, .row = malloc(((size_t)run->rows.count + 1) * sizeof *group.row) };
+    struct ceilings ceilings;
+    struct cnn_error none;
+    char path[4096];
+    snprintf(path, sizeof path, "%.4000s/" CEILINGS_FILE, run->folder);
+    ceilings_read(&ceilings, path, NULL, &none); /* runs of older programs have none */
+    struct group group = { .run = run, .ceilings = &ceilings };
+    group.row = malloc(((size_t)run->rows.count + 1) * sizeof *group.row);
     int status = group.row ? CNN_OK : CNN_OOM;
     fputs(header, out->csv);
     for (int kind = 0; kind < 2 * run->rows.count && status == CNN_OK; kind++) {
@@ -179,6 +234,7 @@ int analysis_scaling(const struct chart_run *run, struct analysis_out *out, stru
         for (int i = 0; i < group.count; i++)
             print_line(&group, out, i, place);
     }
+    ceilings_free(&ceilings);
     free(group.row);
     return status == CNN_OK ? CNN_OK
                             : cnn_error_set(error, CNN_OOM, "analysis: no memory for %d rows", run->rows.count);

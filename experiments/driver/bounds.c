@@ -130,6 +130,7 @@ int bounds_judge(struct result *result, const struct ceilings *ceilings, const s
     result->bytes_per_step = (double)bounds.bytes;
     if (!set)
         return CNN_OK;
+    result->limit_seconds = (struct limit_seconds){ bounds.compute, bounds.memory, bounds.latency, bounds.copies };
     name_bound(result, &bounds);
     *exceeded = bounds.compute > result->median;
     if (*exceeded)

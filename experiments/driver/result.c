@@ -35,6 +35,7 @@ void result_init(struct result *result)
         .compile_seconds = NAN,
         .verify_seconds = NAN,
         .warmup_seconds = NAN,
+        .limit_seconds = { NAN, NAN, NAN, NAN },
         .bytes_per_step = NAN,
         .share_of_limit = NAN,
         .clock_mhz_low = NAN,

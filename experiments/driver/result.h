@@ -25,6 +25,11 @@ struct operation_result {
     double flops_useful, flops_executed; /* of a step; 0 for what has no MACs */
 };
 
+/* The least seconds that each limit of the device alone leaves a step; bounds.h. */
+struct limit_seconds {
+    double compute, memory, latency, copies;
+};
+
 struct result {
     enum cnn_status status;
     char reason[512]; /* why it is not ok; or a remark on an ok row ("ran 1 thread: too small for more") */
@@ -46,6 +51,7 @@ struct result {
     double startup_seconds; /* until the point's process runs and has its device open */
     double process_seconds; /* of the whole process */
     double setup_seconds, compile_seconds, verify_seconds, warmup_seconds; /* outside every clock of a sample */
+    struct limit_seconds limit_seconds;
     double bytes_per_step;                /* that operations read and write, see bounds.h */
     double share_of_limit;                /* speed over the most that this device's limits allow, 0 to 1 */
     char bound[16];                       /* which limit: "compute", "memory", "latency", "copies" */

@@ -50,6 +50,10 @@ enum row_column {
     ROW_MACS_PER_IMAGE, /* forward, connected pairs */
     ROW_USEFUL_FLOP_PER_STEP,
     ROW_EXECUTED_FLOP_PER_STEP,
+    ROW_COMPUTE_LIMIT_SECONDS, /* the least that each of the device's limits alone leaves a step */
+    ROW_MEMORY_LIMIT_SECONDS,
+    ROW_LATENCY_LIMIT_SECONDS,
+    ROW_COPIES_LIMIT_SECONDS,
     ROW_BYTES_PER_STEP, /* each tensor of an operation once; what may stay inside a kernel not at all */
     ROW_BACKEND,
     ROW_ALGORITHM,

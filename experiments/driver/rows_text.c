@@ -160,6 +160,10 @@ static void put_times(struct cells *cells, const struct point *point, const stru
     put_number(cells, ROW_UPPER_QUARTILE_SECONDS, result->q3);
     put_number(cells, ROW_MINIMUM_SECONDS, result->min);
     put_number(cells, ROW_EVENT_SECONDS_PER_STEP, result->event_seconds);
+    put_number(cells, ROW_COMPUTE_LIMIT_SECONDS, result->limit_seconds.compute);
+    put_number(cells, ROW_MEMORY_LIMIT_SECONDS, result->limit_seconds.memory);
+    put_number(cells, ROW_LATENCY_LIMIT_SECONDS, result->limit_seconds.latency);
+    put_number(cells, ROW_COPIES_LIMIT_SECONDS, result->limit_seconds.copies);
     put_number(cells, ROW_BYTES_PER_STEP, result->bytes_per_step);
     put_number(cells, ROW_SHARE_OF_LIMIT, result->share_of_limit);
     put(cells, ROW_BOUND, "%s", result->bound);

@@ -184,6 +184,45 @@ static void a_planted_serial_fraction_is_recovered(void **state)
     free(run.text);
 }
 
+/* Ideal 0.5 ms; the machine gains 1.6 of 2 threads (0.125 ms lost), 0.02 ms of empty passes, memory needs 0.55 ms. */
+static void a_planted_loss_is_split(void **state)
+{
+    static const char ceilings[] =
+        "{ \"schema\": 1, \"machine\": \"m\", \"build\": \"0\", \"measured\": \"2010-09-15T12:00:00Z\", \"devices\": "
+        "[\n"
+        "{ \"backend\": \"omp\", \"device\": \"d\", \"index\": 0, \"threads\": 1, \"ceilings\": [\n"
+        "  { \"kind\": \"fma\", \"of\": \"avx2\", \"precision\": \"fp32\", \"value\": 1e11 } ] },\n"
+        "{ \"backend\": \"omp\", \"device\": \"d\", \"index\": 0, \"threads\": 2, \"ceilings\": [\n"
+        "  { \"kind\": \"fma\", \"of\": \"avx2\", \"precision\": \"fp32\", \"value\": 1.6e11 } ] } ] }\n";
+    struct run run;
+    struct cnn_error error;
+    run_start(&run, *state);
+    assert_int_equal(rows_write_file(run.writer, "ceilings.json", ceilings, sizeof ceilings - 1, &error), CNN_OK);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct point point = make_point("omp", 32, 64, threads);
+        struct result result;
+        result_init(&result);
+        snprintf(point.backend, sizeof point.backend, "omp");
+        snprintf(result.isa, sizeof result.isa, "avx2");
+        result.status = CNN_OK;
+        result.threads = threads;
+        result.median = threads == 1 ? 1e-3 : 0.8e-3;
+        result.limit_seconds = (struct limit_seconds){ 0, 0.55e-3, 0.02e-3, NAN };
+        assert_int_equal(rows_append(run.writer, &context, &point, NULL, &result, &error), CNN_OK);
+    }
+    analyse(&run);
+    char *csv = read_csv(&run, "scaling.csv");
+    assert_near(cell(csv, "train,omp,strong,2", "machine_efficiency"), 1.25 / 1.6, 1e-4);
+    assert_near(cell(csv, "train,omp,strong,2", "lost_seconds"), 0.3e-3, 1e-4);
+    assert_near(cell(csv, "train,omp,strong,2", "lost_machine"), 0.125e-3, 1e-4);
+    assert_near(cell(csv, "train,omp,strong,2", "lost_barriers"), 0.02e-3, 1e-4);
+    assert_near(cell(csv, "train,omp,strong,2", "lost_memory"), 0.05e-3, 1e-4);
+    assert_near(cell(csv, "train,omp,strong,2", "lost_rest"), 0.105e-3, 1e-4);
+    assert_contains(run.text, "lost: machine 42 %, barriers 7 %, memory 17 %, rest 35 %");
+    free(csv);
+    free(run.text);
+}
+
 /* Threads that did not run do not count: a small step runs on one. */
 static void threads_that_did_not_run_are_left_out(void **state)
 {
@@ -211,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(break_even_is_where_it_was_planted, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(costs_are_what_was_planted, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(a_planted_serial_fraction_is_recovered, files_folder_make, files_folder_remove),
+        cmocka_unit_test_setup_teardown(a_planted_loss_is_split, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(threads_that_did_not_run_are_left_out, files_folder_make, files_folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

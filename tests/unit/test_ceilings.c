@@ -181,6 +181,9 @@ static void the_largest_limit_names_the_bound(void **state)
     assert_int_equal(bounds_judge(&result, &made_up, &point, network, &exceeded, &error), CNN_OK);
     assert_string_equal(result.bound, "compute");
     assert_near(result.share_of_limit, 0.5);
+    assert_near(result.limit_seconds.compute, 0.5e-3);
+    assert_near(result.limit_seconds.latency, 2e-9);
+    assert_near(result.bytes_per_step, 4 * (8 * (7 + 5) + 15 + 8));
     assert_false(exceeded);
     assert_string_equal(result.reason, "");
 
