@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ERROR_MIN 1e-6      /* of held-out points: no measurement is as good */
 #define POINTS_OVER_TERMS 2 /* so many points more than terms, or nothing is fitted */
 
 static const char header[] =
@@ -68,6 +69,12 @@ static bool fit_form(struct analysis_model *out, const struct chart_run *run, in
            isfinite(out->model.held_out);
 }
 
+/* A further term must earn its place: a tenth less error, and not merely less rounding. */
+static bool is_better(const struct model *tried, const struct model *before)
+{
+    return before->held_out > ERROR_MIN && tried->held_out < 0.9 * before->held_out;
+}
+
 bool analysis_model_fit(struct analysis_model *out, const struct chart_run *run, int row)
 {
     static const unsigned plain = 1u << TERM_FIXED | 1u << TERM_WORK;
@@ -77,7 +84,7 @@ bool analysis_model_fit(struct analysis_model *out, const struct chart_run *run,
     bool found = false;
     for (size_t i = 0; points && i < sizeof forms / sizeof *forms; i++) {
         struct analysis_model tried;
-        if (!fit_form(&tried, run, row, forms[i], points) || (found && tried.model.held_out >= out->model.held_out))
+        if (!fit_form(&tried, run, row, forms[i], points) || (found && !is_better(&tried.model, &out->model)))
             continue;
         *out = tried;
         found = true;
@@ -119,9 +126,11 @@ static void print_line(struct analysis_out *out, const struct row *row, const ch
 static void print_rate(FILE *out, const struct model *model, int work)
 {
     double low = 1e-9 / model->high[work], high = 1e-9 / model->low[work];
-    fprintf(out, " + work / %.4g GFLOP/s (%s%.4g", 1e-9 / model->cost[work], isfinite(high) ? "" : "at least ", low);
+    int digits = low >= 100 ? 0 : 1;
+    fprintf(out, " + work / %.*f GFLOP/s (%s%.*f", digits, 1e-9 / model->cost[work], isfinite(high) ? "" : "at least ",
+            digits, low);
     if (isfinite(high))
-        fprintf(out, " to %.4g", high);
+        fprintf(out, " to %.*f", digits, high);
     fputc(')', out);
 }
 

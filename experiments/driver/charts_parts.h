@@ -124,6 +124,7 @@ struct chart_plot {
     char title[CHART_TEXT], about[CHART_TEXT];
     char xlabel[CHART_WORD], ylabel[CHART_WORD];
     const char *xname, *yname; /* columns of its CSV */
+    const char *fit_name;      /* column of `fit`; NULL: "fit" */
     const char *phase;
     const char *unit; /* behind the numbers of the y axis: "s", "x", "%", "" */
     struct chart_point *point;
@@ -153,6 +154,9 @@ void chart_plot_free(struct chart_plot *plot);
 /* Calls back for every plot that the run's study wants, with its points and words; what has nothing to show is said on
  * the run's log. Ends with the first status that is not CNN_OK. */
 typedef int (*chart_visitor)(void *context, const struct chart_plot *plot, struct cnn_error *error);
+/* Of one phase: a map of speed-up over two sizes for each series but the base, where the run has an area of them. */
+int chart_maps_visit(const struct chart_run *run, const char *phase, chart_visitor visit, void *context,
+                     struct cnn_error *error);
 int charts_visit(const struct chart_run *run, chart_visitor visit, void *context, struct cnn_error *error);
 
 /* Speed-up over one thread of the same series along the axis of threads, with Amdahl's line and the ideal one. */

@@ -129,6 +129,8 @@ static int visit_why(const struct walk *walk, const char *phase, struct cnn_erro
         return error->status;
     if (has_energy(walk->run) && visit_phase(walk, phase, energy, error))
         return error->status;
+    if (is_wanted(&walk->run->study, "map") && chart_maps_visit(walk->run, phase, walk->visit, walk->context, error))
+        return error->status;
     if (is_wanted(&walk->run->study, "parts") && has_phase(walk->run, phase))
         return visit_made(walk, &plot, chart_plot_parts(&plot, walk->run, phase, error), error);
     return CNN_OK;

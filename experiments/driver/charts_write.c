@@ -29,7 +29,10 @@ bool chart_has_fit(const struct chart_plot *plot)
 static void print_csv(FILE *out, const struct chart_plot *plot, const struct chart_run *run)
 {
     bool fits = chart_has_fit(plot);
-    fprintf(out, "series,%s,%s,low,high,status,x%s\n", plot->xname, plot->yname, fits ? ",fit,samples" : "");
+    fprintf(out, "series,%s,%s,low,high,status,x", plot->xname, plot->yname);
+    if (fits)
+        fprintf(out, ",%s,samples", plot->fit_name ? plot->fit_name : "fit");
+    fputc('\n', out);
     for (int i = 0; i < plot->point_count; i++) {
         const struct chart_point *point = &plot->point[i];
         bool quoted = strpbrk(point->text, ",\"") != NULL;

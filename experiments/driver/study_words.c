@@ -36,8 +36,8 @@ void words_fill(struct words *words, enum vocabulary vocabulary)
     static const char *const pixels[] = { "standard", "unit", "signed", NULL };
     static const char *const presets[] = { "paper", "peer", NULL };
     static const char *const orders[] = { "random", "as-written", "listed", NULL };
-    static const char *const figures[] = { "time",    "throughput", "speedup",  "accuracy", "loss",
-                                           "scaling", "parts",      "roofline", "energy",   NULL };
+    static const char *const figures[] = { "time",  "throughput", "speedup", "accuracy", "loss", "scaling",
+                                           "parts", "roofline",   "energy",  "map",      NULL };
     words->count = 0;
     switch (vocabulary) {
     case WORDS_AXES:

@@ -23,7 +23,7 @@ struct run {
     char *log;
     size_t log_size;
     struct cnn_error error;
-    double flops, bytes; /* of the rows that follow; 0: not known */
+    double flops, bytes, joules; /* of the rows that follow: of a step, joules of an image; 0: not known */
 };
 
 static const struct row_context context = { "made-up", "machine-2cpu", "0.1.0", "2010-09-15T12:00:00Z", NULL };
@@ -62,6 +62,7 @@ static inline void add(struct run *run, struct point point, enum cnn_status stat
     result.threads = point.threads;
     result.flops_executed = run->flops;
     result.bytes_per_step = run->bytes;
+    result.energy_per_image = run->joules > 0 ? run->joules : NAN;
     assert_int_equal(rows_append(run->writer, &context, &point, NULL, &result, &run->error), CNN_OK);
 }
 

@@ -151,7 +151,7 @@ static void costs_are_what_was_planted(void **state)
     assert_true(cell(csv, "train,cpu,", "held_out_error") < 1e-6);
     assert_null(strstr(csv, "few"));
     assert_contains(run.text,
-                    "the cpu: 30 us (30 us to 30 us) + depth * 5 us + work / 20 GFLOP/s (20 to 20); R2 1.000");
+                    "the cpu: 30 us (30 us to 30 us) + depth * 5 us + work / 20.0 GFLOP/s (20.0 to 20.0); R2 1.000");
     free(csv);
     free(run.text);
 }

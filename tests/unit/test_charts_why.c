@@ -99,14 +99,63 @@ static void a_roofline_has_roofs_and_rows(void **state)
     run_end(&run);
 }
 
+/* The other is width x batch / 8 times faster: every point of the grid is there, and what is excluded is not. */
+static void a_map_shows_ratios_over_two_axes(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run);
+    for (int width = 1; width <= 8; width *= 2)
+        for (int batch = 1; batch <= 16; batch *= 4) {
+            add(&run, make_point("plain", width, 1, batch), CNN_OK, 0.001 * width * batch);
+            if (width < 8 || batch < 16)
+                add(&run, make_point("tuned", width, 1, batch), CNN_OK, 0.008);
+        }
+    assert_int_equal(run_draw(&run), CNN_OK);
+    assert_pictures(&run, "map-train-tuned");
+    char *csv = read_file(&run, "map-train-tuned.csv");
+    assert_contains(csv, "series,width,batch,low,high,status,x,speedup,samples\n");
+    assert_contains(csv, "tuned,8,4,4,4,ok,8,4,20\n");
+    assert_contains(csv, "tuned,1,16,16,16,ok,1,2,20\n");
+    assert_null(strstr(csv, "tuned,8,16,"));
+    char *set = read_file(&run, "map-train-tuned.set");
+    assert_contains(set, "\n0.000000 1.204120 0.301030\n\n0.301030 0.000000 "); /* 1 x 16 is 2, then the next block */
+    assert_contains(set, "\n0.903090 1.204120 NaN\n");
+    free(csv);
+    free(set);
+    run_end(&run);
+}
+
+/* Cuts that meet in one point, and what joules there are. */
+static void cuts_are_no_map_and_energy_is_drawn(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run);
+    run.joules = 0.25;
+    for (int width = 1; width <= 4; width *= 2) {
+        add(&run, make_point("plain", width, 1, 16), CNN_OK, 0.01 * width);
+        add(&run, make_point("tuned", width, 1, 16), CNN_OK, 0.001 * width);
+    }
+    add(&run, make_point("plain", 1, 1, 64), CNN_OK, 0.04);
+    add(&run, make_point("tuned", 1, 1, 64), CNN_OK, 0.004);
+    assert_int_equal(run_draw(&run), CNN_OK);
+    assert_false(exists(&run, "map-train-tuned.csv"));
+    assert_pictures(&run, "energy-train-width-batch-16");
+    char *csv = read_file(&run, "energy-train-width-batch-16.csv");
+    assert_contains(csv, "series,width,energy_joule_per_image,low,high,status,x\n");
+    assert_contains(csv, "tuned,4,0.25,0.25,0.25,ok,4\n");
+    free(csv);
+    run_end(&run);
+}
+
 /* The argument is the project's folder, where the scripts are. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scaling_is_drawn_with_amdahls_line),
-        cmocka_unit_test(a_cost_model_goes_through_its_points),
-        cmocka_unit_test(parts_lead_from_step_to_step),
-        cmocka_unit_test(a_roofline_has_roofs_and_rows),
+        cmocka_unit_test(scaling_is_drawn_with_amdahls_line), cmocka_unit_test(a_cost_model_goes_through_its_points),
+        cmocka_unit_test(parts_lead_from_step_to_step),       cmocka_unit_test(a_roofline_has_roofs_and_rows),
+        cmocka_unit_test(a_map_shows_ratios_over_two_axes),   cmocka_unit_test(cuts_are_no_map_and_energy_is_drawn),
     };
     if (!charts_can_be_drawn(argc, argv))
         return 77;
