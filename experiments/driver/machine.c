@@ -145,6 +145,7 @@ static void add_build(cJSON *record)
     record_text(build, "optimization", BUILD_OPTIMIZATION);
     record_text(build, "flags", BUILD_C_ARGS);
     record_text(build, "openmp", BUILD_OPENMP);
+    record_text(build, "subnormals", "flushed to zero by the kernels of every backend");
     cJSON *flags = cJSON_AddObjectToObject(build, "commands"); /* of a file of each target */
     for (int i = 0; *build_flags[i][0]; i++)
         record_text(flags, build_flags[i][0], build_flags[i][1]);

@@ -16,6 +16,8 @@
 #define DEFAULT_MIN_TIME 1e-3
 #define STEPS_MAX 100000000
 #define RESTARTS_MAX 20
+#define CLOCKS_DIFFER 0.01
+#define EVENT_RESOLUTION 2e-6 /* seconds; a CUDA event's is 0.5 us, and there are two */
 
 struct sampler {
     struct bench *bench;
@@ -102,7 +104,14 @@ static int take(struct sampler *sampler, double *seconds, struct cnn_counters *c
     *seconds = clock_seconds() - start;
     if (resident && fetch(sampler, sampler->steps, error))
         return error->status;
-    return sampler->bench->backend->counters(sampler->bench->program, counters, error);
+    if (sampler->bench->backend->counters(sampler->bench->program, counters, error))
+        return error->status;
+    /* the device works inside our clock, so by its own it cannot have worked for longer */
+    if (counters->event_seconds > (1 + CLOCKS_DIFFER) * *seconds + EVENT_RESOLUTION)
+        return cnn_error_set(error, CNN_ERROR,
+                             "%d steps took %g s by the device's own clock, %g s by ours: they were not waited for",
+                             sampler->steps, counters->event_seconds, *seconds);
+    return CNN_OK;
 }
 
 /* Steps that should last 1.2 times the target, at most ten times as many as now. */

@@ -320,11 +320,12 @@ static int oracle_profile(struct cnn_program *program, enum cnn_phase phase, dou
     return CNN_OK;
 }
 
-/* A made-up device with a clock and memory of its own: a second a step, a kilobyte a batch. */
+/* A made-up device with a clock and memory of its own: a nanosecond a step, a kilobyte an image. */
 static int oracle_counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error)
 {
     (void)error;
-    *out = (struct cnn_counters){ .event_seconds = program->last_steps, .device_bytes = 1024 * program->options.batch };
+    *out = (struct cnn_counters){ .event_seconds = 1e-9 * program->last_steps,
+                                  .device_bytes = 1024 * program->options.batch };
     return CNN_OK;
 }
 

@@ -20,12 +20,13 @@ enum fault {
     LABEL_NONE,     /* one label is -1 */
     LOSS_OFF,       /* loss sum off by a hundredth of a per cent */
     LOSS_NAN,
-    CORRECT_OFF,    /* one more called correct */
-    IMAGES_OFF,     /* one image more counted */
-    GRADIENT_OFF,   /* of one weight, by a thousandth */
-    GRADIENT_NONE,  /* training changes nothing */
-    GRADIENT_SUM,   /* of the sum of the losses instead of their mean */
-    PARAMETERS_MOVE /* evaluate changes a parameter */
+    CORRECT_OFF,     /* one more called correct */
+    IMAGES_OFF,      /* one image more counted */
+    GRADIENT_OFF,    /* of one weight, by a thousandth */
+    GRADIENT_NONE,   /* training changes nothing */
+    GRADIENT_SUM,    /* of the sum of the losses instead of their mean */
+    PARAMETERS_MOVE, /* evaluate changes a parameter */
+    NOT_WAITED       /* the device works on when sync() returns: its clock says so */
 };
 
 static enum fault fault;
@@ -111,6 +112,13 @@ static int faulty_plan(struct cnn_device *device, const struct cnn_network *netw
     return status;
 }
 
+static int faulty_counters(struct cnn_program *program, struct cnn_counters *out, struct cnn_error *error)
+{
+    int status = check_oracle_backend.counters(program, out, error);
+    out->event_seconds += fault == NOT_WAITED;
+    return status;
+}
+
 static int make_faulty(void **state)
 {
     (void)state;
@@ -122,6 +130,7 @@ static int make_faulty(void **state)
     faulty.read_parameters = faulty_read;
     faulty.set_rates = faulty_rates;
     faulty.fetch = faulty_fetch;
+    faulty.counters = faulty_counters;
     return 0;
 }
 
@@ -193,7 +202,7 @@ static void a_right_program_passes(void **state)
             assert_true(result.flops_useful > 0 && result.plan_bytes > 0 && result.peak_bytes > 0);
             assert_true(result.setup_seconds >= 0 && result.compile_seconds >= 0 && result.verify_seconds > 0);
             assert_true(result.parameters_checksum != 0);
-            assert_true(result.event_seconds == 1); /* that device's clock says a second a step */
+            assert_true(fabs(result.event_seconds - 1e-9) < 1e-18); /* that device's clock says a nanosecond a step */
             assert_true(result.copy_seconds > 0);
             assert_int_equal(result.peak_device_bytes, 1024 * batches[b]);
         }
@@ -355,12 +364,23 @@ static void data_that_is_not_there_or_does_not_fit_is_said(void **state)
     assert_int_equal(result.status, CNN_INVALID);
 }
 
+static void steps_that_were_not_waited_for_have_no_time(void **state)
+{
+    (void)state;
+    struct point point = small_point(POINT_CLASSIFY, 2);
+    struct result result = measure(&point, NOT_WAITED);
+    assert_int_equal(result.status, CNN_ERROR);
+    assert_non_null(strstr(result.reason, "by the device's own clock"));
+    assert_true(isnan(result.median));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_program_passes),
         cmocka_unit_test(a_wrong_output_is_a_mismatch),
         cmocka_unit_test(a_wrong_label_or_sum_is_a_mismatch),
+        cmocka_unit_test(steps_that_were_not_waited_for_have_no_time),
         cmocka_unit_test(a_wrong_gradient_is_a_mismatch),
         cmocka_unit_test(shared_answers_excuse_nothing),
         cmocka_unit_test(what_cannot_be_is_said),
