@@ -33,6 +33,7 @@ struct cnn_program {
     cudaEvent_t fork, join, copied[2];
     cudaEvent_t begun, ended; /* around the last resident steps */
     bool timed;               /* they were recorded */
+    int64_t device_bytes;     /* for cuda_counters(); 0: not asked for yet */
     bool needs_blas;
 
     struct cuda_layer *layers; /* [layers] */

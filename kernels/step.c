@@ -190,20 +190,27 @@ int cuda_sync(struct cnn_program *p, struct cnn_error *error)
     return cuda_memory_check(&p->memory, p->stream, error);
 }
 
+/* Asked for once: the driver takes its time, and nothing is allocated after compile(). */
+static int read_device_bytes(struct cnn_program *p, struct cnn_error *error)
+{
+    size_t left = 0, all = 0;
+    if (p->device_bytes)
+        return CNN_OK;
+    if (cuda_check(cudaMemGetInfo(&left, &all), error, "reading the free memory"))
+        return error ? (int)error->status : CNN_ERROR;
+    p->device_bytes = p->device->free_bytes > left ? (int64_t)(p->device->free_bytes - left) : -1;
+    return CNN_OK;
+}
+
 int cuda_counters(struct cnn_program *p, struct cnn_counters *out, struct cnn_error *error)
 {
     float milliseconds = 0;
-    size_t left = 0, all = 0;
     *out = (struct cnn_counters){ .event_seconds = NAN, .device_bytes = -1 };
-    if (cuda_sync(p, error))
+    if (cuda_sync(p, error) || read_device_bytes(p, error))
         return error ? (int)error->status : CNN_ERROR;
     if (p->timed && cuda_check(cudaEventElapsedTime(&milliseconds, p->begun, p->ended), error, "reading the clock"))
         return error ? (int)error->status : CNN_ERROR;
-    if (p->timed)
-        out->event_seconds = 1e-3 * (double)milliseconds;
-    if (cuda_check(cudaMemGetInfo(&left, &all), error, "reading the free memory"))
-        return error ? (int)error->status : CNN_ERROR;
-    if (p->device->free_bytes > left)
-        out->device_bytes = (int64_t)(p->device->free_bytes - left);
+    out->event_seconds = p->timed ? 1e-3 * (double)milliseconds : NAN;
+    out->device_bytes = p->device_bytes;
     return CNN_OK;
 }

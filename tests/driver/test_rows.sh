@@ -60,5 +60,10 @@ END {
     exit bad
 }' "$run/rows.csv" >"$work/complaints" || fail 'what rows and samples say' "$(cat "$work/complaints")"
 
+# The record was written at the start and again at the end.
+for word in '"topology_verified":' '"commands":' '"detail":' '"before":.*"load_averages"' '"after":.*"load_averages"'; do
+    grep -q "$word" "$run/machine.json" || fail "machine.json has $word" "$(cat "$run/machine.json")"
+done
+
 [ "$failures" -eq 0 ] || exit 1
 echo 'rows and samples are whole'
