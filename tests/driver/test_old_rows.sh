@@ -7,6 +7,7 @@
 set -u
 project=${1:?the folder of the project} program=${2:?the program}
 unset CONVSCALE_DATA CONVSCALE_MACHINE
+export CONVSCALE_CEILINGS=off # they take seconds, and nothing here looks at them
 work=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$work"' EXIT
 failures=0
