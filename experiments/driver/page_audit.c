@@ -120,15 +120,17 @@ static void rule_of_record(cJSON *audit, const struct chart_run *run, const cJSO
     struct {
         bool there;
         const char *what;
-    } facts[] = { { is_text(cJSON_GetObjectItem(machine, "cpu"), "model"), "the CPU's model" },
-                  { cJSON_IsNumber(cJSON_GetObjectItem(cJSON_GetObjectItem(machine, "memory"), "total_bytes")),
-                    "memory" },
-                  { is_text(cJSON_GetObjectItem(machine, "system"), "release"), "the system" },
-                  { is_text(build, "compiler_version"), "the compiler" },
-                  { commit && version && strcmp(commit, version), "the commit" },
-                  { commit && !strstr(commit, "dirty"), "a clean source tree" },
-                  { is_text(cJSON_GetObjectItem(machine, "cpu"), "governor"), "the clock's governor" },
-                  { run->has_study, "the study" } };
+    } facts[] = {
+        { is_text(cJSON_GetObjectItem(machine, "cpu"), "model"), "the CPU's model" },
+        { cJSON_IsNumber(cJSON_GetObjectItem(cJSON_GetObjectItem(machine, "memory"), "total_bytes")), "memory" },
+        { is_text(cJSON_GetObjectItem(machine, "system"), "release"), "the system" },
+        { is_text(build, "compiler_version"), "the compiler" },
+        { is_text(build, "flags") || cJSON_GetArraySize(cJSON_GetObjectItem(build, "commands")) > 0, "compiler flags" },
+        { commit && version && strcmp(commit, version), "the commit" },
+        { commit && !strstr(commit, "dirty"), "a clean source tree" },
+        { is_text(cJSON_GetObjectItem(machine, "cpu"), "governor"), "the clock's governor" },
+        { run->has_study, "the study" }
+    };
     int known = 0, all = sizeof facts / sizeof *facts;
     for (int i = 0; i < all; i++) {
         size_t used = strlen(lacks);

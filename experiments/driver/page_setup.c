@@ -62,8 +62,11 @@ static void print_machine(FILE *out, const struct chart_run *run, const cJSON *r
         fprintf(out, ": %s", text_at(record, "machine.cpu.model"));
     if (cpus > 0)
         fprintf(out, ", %g logical CPUs", cpus);
+    const char *note = text_at(record, "machine.cpu.topology_note");
     if (cores > 0)
-        fprintf(out, " (%g cores, as the system tells)", cores);
+        fprintf(out, " (%g cores, %s)", cores, *note ? note : "as the system tells");
+    if (cJSON_IsTrue(item_at(record, "machine.cpu.virtual")))
+        fputs(", a virtual machine", out);
     cJSON_ArrayForEach(cache, item_at(record, "machine.cpu.caches"))
     {
         fprintf(out, ", %s %g KiB", text_at(cache, "name"), number_at(cache, "bytes") / 1024);
