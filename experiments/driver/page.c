@@ -261,7 +261,10 @@ static int add_run(cJSON *runs, struct claim_findings *all, const char *folder, 
         cJSON_AddNumberToObject(item, "place", cJSON_GetArraySize(runs));
         cJSON_AddStringToObject(item, "folder", way);
         add_text(item, "study_words", study_words(&run));
-        status = page_figures(cJSON_AddArrayToObject(item, "figures"), &run, "speedup", number, error);
+        cJSON *figures = cJSON_AddArrayToObject(item, "figures");
+        status = page_figures(figures, &run, "speedup", number, error);
+        if (status == CNN_OK && cJSON_GetArraySize(figures) == 0)
+            status = page_figures(figures, &run, "accuracy", number, error);
     }
     if (status == CNN_OK)
         status = claims_judge(&findings, folder, error);

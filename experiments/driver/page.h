@@ -10,8 +10,8 @@
  * template is not beside this program. */
 int page_write(const char *run_folder, struct cnn_error *error);
 
-/* Writes OUT_FOLDER/index.html over several runs: verdicts over all of them, then each run's speed-ups, with links to
- * its own page. */
+/* Writes OUT_FOLDER/index.html over several runs: verdicts over all of them, then each run's speed-ups or accuracies,
+ * with links to its own page. */
 int page_write_all(const char *const *run_folders, int count, const char *out_folder, struct cnn_error *error);
 
 #endif
