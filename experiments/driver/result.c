@@ -100,3 +100,17 @@ void result_remark(struct result *result, const char *format, ...)
     vsnprintf(result->reason + used, sizeof result->reason - used, format, list);
     va_end(list);
 }
+
+int result_target(const struct result *result, double target, bool copies, double *train, double *loading)
+{
+    *train = 0;
+    *loading = result->data_seconds;
+    for (int e = 0; target > 0 && result->epoch && e < result->epochs; e++) {
+        const struct epoch_result *epoch = &result->epoch[e];
+        *train += epoch->train_seconds;
+        *loading += copies ? 0 : epoch->load_seconds;
+        if (epoch->test_accuracy >= target)
+            return epoch->epoch;
+    }
+    return 0;
+}

@@ -6,6 +6,7 @@
 
 #include "lib/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct epoch_result {
@@ -86,6 +87,10 @@ int result_set(struct result *result, enum cnn_status status, const char *format
 
 /* Adds a remark behind what the reason already says. */
 void result_remark(struct result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The first epoch that reached `target`, a test accuracy: its number; 0: none did. *train: seconds of training until
+ * then; *loading: of reading the data set and making batches of it, those within training left out (`copies`). */
+int result_target(const struct result *result, double target, bool copies, double *train, double *loading);
 
 /* JSON text and back: how a child answers. malloc'd, NULL without memory; a text that is no result is CNN_INVALID. */
 char *result_to_json(const struct result *result);

@@ -172,21 +172,16 @@ static void put_times(struct cells *cells, const struct point *point, const stru
 /* Where the first epoch that reached the target lies. */
 static void put_target(struct cells *cells, const struct point *point, const struct result *result)
 {
-    double seconds = 0, loading = result->data_seconds;
+    double train, loading;
+    int epoch = result_target(result, point->target, point->copies != CNN_COPIES_NONE, &train, &loading);
     if (point->target <= 0)
         return;
     put_setting(cells, ROW_TARGET_ACCURACY, (float)point->target);
-    for (int e = 0; e < result->epochs; e++) {
-        const struct epoch_result *epoch = &result->epoch[e];
-        seconds += epoch->train_seconds;
-        loading += point->copies == CNN_COPIES_NONE ? epoch->load_seconds : 0; /* else within training */
-        if (!(epoch->test_accuracy >= point->target))
-            continue;
-        put_count(cells, ROW_EPOCHS_TO_TARGET, epoch->epoch);
-        put_number(cells, ROW_SECONDS_TO_TARGET, seconds);
-        put_number(cells, ROW_SECONDS_TO_TARGET_WITH_LOADING, seconds + loading);
+    if (epoch == 0)
         return;
-    }
+    put_count(cells, ROW_EPOCHS_TO_TARGET, epoch);
+    put_number(cells, ROW_SECONDS_TO_TARGET, train);
+    put_number(cells, ROW_SECONDS_TO_TARGET_WITH_LOADING, train + loading);
 }
 
 static void put_accuracy(struct cells *cells, const struct point *point, const struct result *result)

@@ -11,7 +11,7 @@
 /* ---- numbers ---- */
 
 /* What a block of a table shows. */
-enum table_show { SHOW_SECONDS, SHOW_SPEEDUP, SHOW_ACCURACY };
+enum table_show { SHOW_SECONDS, SHOW_SPEEDUP, SHOW_ACCURACY, SHOW_TARGET };
 
 static bool has_time(const struct result *result)
 {
@@ -44,6 +44,19 @@ static void put_accuracy(struct grid *grid, int column, const struct result *res
         grid_cell(grid, column, "%.2f", 100 * result->epoch[result->epochs - 1].test_accuracy);
     else
         grid_cell(grid, column, "%s", result ? cnn_status_word(result->status) : "-");
+}
+
+/* Seconds until the target was reached, loading included. */
+static void put_target(const struct table *table, struct grid *grid, int column, const struct result *result)
+{
+    double train, loading;
+    const struct point *point = result ? &table->points[result - table->results] : NULL;
+    if (!point || result->status != CNN_OK)
+        grid_cell(grid, column, "%s", result ? cnn_status_word(result->status) : "-");
+    else if (result_target(result, point->target, point->copies != CNN_COPIES_NONE, &train, &loading))
+        put_number(grid, column, train + loading, "");
+    else
+        grid_cell(grid, column, "not reached");
 }
 
 /* Only ok rows enter a ratio. */
@@ -107,6 +120,9 @@ static void print_heading(FILE *out, const struct table *table, enum table_show 
     if (show == SHOW_SPEEDUP)
         snprintf(line, sizeof line, "%s: speed-up over %s (its time / this time)", phase,
                  table->study->series[table->study->base].label);
+    else if (show == SHOW_TARGET)
+        snprintf(line, sizeof line, "%s: s until %g %% of the test images were right, loading included", phase,
+                 100 * table->study->target);
     else if (show == SHOW_ACCURACY)
         snprintf(line, sizeof line, "%s: %% of the test images right after the last epoch%s%s", phase,
                  common[0] ? "; " : "", common);
@@ -179,6 +195,8 @@ static bool print_block(FILE *out, const struct table *table, enum table_show sh
                 put_speedup(grid, column++, table_result(table, row, base), result);
             else if (show == SHOW_ACCURACY)
                 put_accuracy(grid, column++, result);
+            else if (show == SHOW_TARGET)
+                put_target(table, grid, column++, result);
             else
                 put_seconds(grid, column++, result, scale);
         }
@@ -203,6 +221,8 @@ static bool print_phase(FILE *out, struct table *table, int columns)
     if (fine && table->row_count > 0) {
         if (table->phase == POINT_ACCURACY)
             fine = print_block(out, table, SHOW_ACCURACY, columns);
+        if (fine && table->phase == POINT_ACCURACY && table->study->target > 0)
+            fine = print_block(out, table, SHOW_TARGET, columns);
         fine = fine && print_block(out, table, SHOW_SECONDS, columns);
         fine = fine && print_block(out, table, SHOW_SPEEDUP, columns);
     }

@@ -220,6 +220,27 @@ static void every_phase_has_its_tables(void **state)
     close_fixture(&it);
 }
 
+/* Reached in the second epoch: reading, then training and loading of both; or not at all. */
+static void time_to_a_target_has_a_table(void **state)
+{
+    (void)state;
+    struct fixture it =
+        open_fixture("network = \"lenet5\"; phase = \"accuracy\"; data = \"mnist\"; target = 0.98;\n" THREE);
+    for (int i = 0; i < 2; i++) {
+        it.results[i].epochs = 2;
+        it.results[i].data_seconds = 1;
+        it.results[i].epoch = calloc(2, sizeof *it.results[i].epoch);
+        it.results[i].epoch[0] = (struct epoch_result){ 1, 1, 1, 1, 0.9, 0.5, 10, 1 };
+        it.results[i].epoch[1] = (struct epoch_result){ 2, 1, 1, 1, i ? 0.979 : 0.98, 0.5, 20, 1 };
+    }
+    char *text = table_of(&it, 100);
+    assert_non_null(strstr(text, "accuracy: s until 98 % of the test images were right, loading included"));
+    assert_non_null(strstr(text, "32.00"));
+    assert_non_null(strstr(text, "not reached"));
+    free(text);
+    close_fixture(&it);
+}
+
 static void accuracy_has_percent_and_seconds(void **state)
 {
     (void)state;
@@ -279,6 +300,7 @@ int main(void)
         cmocka_unit_test(one_thread_stands_beside_many),
         cmocka_unit_test(every_phase_has_its_tables),
         cmocka_unit_test(accuracy_has_percent_and_seconds),
+        cmocka_unit_test(time_to_a_target_has_a_table),
         cmocka_unit_test(narrow_terminals_get_narrow_tables),
         cmocka_unit_test(points_that_were_not_reached_are_skipped),
     };
