@@ -11,6 +11,7 @@
  * Limit: FMA throughput with several map vectors; one broadcast per FMA with a single one. Lanes without a map are
  * wasted. */
 #include "cpu/direct.h"
+#include "cpu/transpose.h"
 
 #include <stdlib.h>
 
@@ -23,10 +24,15 @@
 #define SUMS_IN_REGISTERS 10
 #endif
 
+#define TAPS_MAX 64     /* of a tile */
+#define PAIRS_GAIN 0.95 /* two vectors in a tile must be so much faster than one */
+
+/* A tile: one input map, a group of output-map vectors, and kernel rows and columns. Its rows pass in chunks whose sums
+ * fit the registers. */
 struct map_plan {
     int vectors; /* of output maps, in all */
-    int group;   /* of them in a tile: 1, or 2 where one kernel does not fill the registers */
-    int row_chunks, col_chunks, groups;
+    int group;   /* of them in a tile: 1 or 2 */
+    int row_chunks, row_tiles, col_chunks, groups;
     int64_t kernel_at[]; /* [input map][output map]: offset among the layer's weights, -1: not connected */
 };
 
@@ -40,16 +46,41 @@ static int64_t padded_maps(const struct map_plan *plan)
     return (int64_t)plan->vectors * VEC_WIDTH;
 }
 
+/* Cycles of a core that does two FMAs and two loads in each, and waits four for a sum, per pixel and map vector, where
+ * tiles have `group` vectors. */
+static double cycles(const struct cnn_layer *layer, int columns, int group, int most_rows)
+{
+    int chunks = (int)ceil_divide(layer->kernel_rows, most_rows);
+    double all = 0;
+    for (int i = 0; i < chunks; i++) {
+        int taps = (layer->kernel_rows * (i + 1) / chunks - layer->kernel_rows * i / chunks) * columns;
+        double fmas = group * taps / 2.0, loads = (group + taps) / 2.0, longer = fmas > loads ? fmas : loads;
+        all += longer > 4 ? longer : 4;
+    }
+    return all / group;
+}
+
+static int rows_that_fit(const struct cnn_layer *layer, int columns, int group)
+{
+    int fit = SUMS_IN_REGISTERS / (group * columns),
+        rows = layer->kernel_rows < ROWS_MAX ? layer->kernel_rows : ROWS_MAX;
+    return fit < rows ? fit : rows;
+}
+
 static void cut(struct map_plan *plan, const struct cnn_layer *layer)
 {
     int columns = layer->kernel_cols < COLUMNS_MAX ? layer->kernel_cols : COLUMNS_MAX;
-    int rows = layer->kernel_rows < ROWS_MAX ? layer->kernel_rows : ROWS_MAX;
+    int one = rows_that_fit(layer, columns, 1), two = rows_that_fit(layer, columns, 2);
     plan->vectors = (int)ceil_divide(layer->out.maps, VEC_WIDTH);
-    plan->group = plan->vectors >= 2 && 2 * rows * columns <= SUMS_IN_REGISTERS ? 2 : 1;
-    int fit = SUMS_IN_REGISTERS / (plan->group * columns);
-    plan->row_chunks = (int)ceil_divide(layer->kernel_rows, fit < rows ? fit : rows);
-    plan->col_chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
+    bool pairs =
+        plan->vectors >= 2 && two > 0 && cycles(layer, columns, 2, two) < PAIRS_GAIN * cycles(layer, columns, 1, one);
+    plan->group = pairs ? 2 : 1;
     plan->groups = (int)ceil_divide(plan->vectors, plan->group);
+    plan->row_chunks = (int)ceil_divide(layer->kernel_rows, pairs ? two : one);
+    plan->col_chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
+    bool whole = plan->col_chunks == 1 && layer->kernel_rows * layer->kernel_cols <= TAPS_MAX &&
+                 layer->in.maps * plan->groups >= GRADIENT_TILES;
+    plan->row_tiles = whole ? 1 : plan->row_chunks;
 }
 
 static bool prepare(struct cpu_job *job)
@@ -87,13 +118,20 @@ static void stage(const struct cpu_job *job, const struct cpu_batch *batch, int6
     int64_t pixels = (int64_t)out.rows * out.cols;
     for (int64_t i = begin; i < end; i++) {
         int64_t image = i / out.rows, row = i % out.rows;
-        float *rows = job->workspace + image * pixels * padded_maps(plan) + row * out.cols * VEC_WIDTH;
-        for (int map = 0; map < plan->vectors * VEC_WIDTH; map++) {
-            float *to = rows + map / VEC_WIDTH * pixels * VEC_WIDTH + map % VEC_WIDTH;
-            const float *from = map < out.maps ? cpu_at(&job->dy, image, map, (int)row, 0) : NULL;
-            for (int col = 0; col < out.cols; col++)
-                to[col * VEC_WIDTH] = from ? from[col] : 0;
-        }
+        float *to = job->workspace + image * pixels * padded_maps(plan) + row * out.cols * VEC_WIDTH;
+        for (int v = 0; v < plan->vectors; v++, to += pixels * VEC_WIDTH)
+            for (int col = 0; col < out.cols; col += VEC_WIDTH) {
+                int valid = out.cols - col < VEC_WIDTH ? out.cols - col : VEC_WIDTH;
+                vec square[VEC_WIDTH];
+                for (int m = 0; m < VEC_WIDTH; m++) {
+                    int map = v * VEC_WIDTH + m;
+                    square[m] = map < out.maps ? vec_load_first(cpu_at(&job->dy, image, map, (int)row, col), valid)
+                                               : vec_set(0);
+                }
+                vec_transpose(square);
+                for (int c = 0; c < valid; c++)
+                    vec_store(to + (int64_t)(col + c) * VEC_WIDTH, square[c]);
+            }
     }
 }
 
@@ -102,6 +140,7 @@ struct walk {
     const float *delta, *in;
     int64_t delta_vector, in_row, in_tap_row; /* next map vector's deltas; next output row's input; next kernel row's */
     int rows, cols, stride;
+    int sums_vector; /* next map vector's sums */
 };
 
 CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int tap_rows, const int tap_cols, vec *sums)
@@ -139,7 +178,7 @@ CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int tap
         for (int r = 0; r < tap_rows; r++)
 #pragma GCC unroll 8
             for (int c = 0; c < tap_cols; c++)
-                sums[(v * tap_rows + r) * tap_cols + c] += acc[v][r][c];
+                sums[v * w->sums_vector + r * tap_cols + c] += acc[v][r][c];
 }
 
 /* clang-format off */
@@ -156,7 +195,11 @@ static void walk_image(const struct walk *w, int vectors, int tap_rows, int tap_
         COLUMNS(1, 1)
         COLUMNS(1, 2)
         COLUMNS(2, 1)
-#if SUMS_IN_REGISTERS == 25
+#if SUMS_IN_REGISTERS == 10
+    case 131: walk_tile(w, 1, 3, 1, sums); break;
+    case 132: walk_tile(w, 1, 3, 2, sums); break;
+    case 133: walk_tile(w, 1, 3, 3, sums); break;
+#else
         COLUMNS(1, 3)
         COLUMNS(1, 4)
         COLUMNS(1, 5)
@@ -171,59 +214,88 @@ static void walk_image(const struct walk *w, int vectors, int tap_rows, int tap_
                 struct walk part = *w;
                 part.delta += v * w->delta_vector;
                 part.in += r * w->in_tap_row;
-                walk_image(&part, 1, 1, tap_cols, sums + (v * tap_rows + r) * tap_cols);
+                walk_image(&part, 1, 1, tap_cols, sums + v * w->sums_vector + r * tap_cols);
             }
     }
 }
 #undef COLUMNS
 /* clang-format on */
 
-/* The weights of a tile, from its sums. */
-static void store_tile(const struct cpu_job *job, int in_map, int first_vector, int vectors, int first_row, int rows,
-                       int first_col, int cols, const vec *sums)
+/* Kernel rows and columns of a tile. */
+struct taps {
+    int row, rows, col, cols;
+};
+
+/* Sums of one map vector to its maps' kernels: [tap][lane] is transposed, so that a kernel's taps are stored together.
+ */
+static void store_vector(const struct cpu_job *job, const int64_t *kernel_at, int maps, const struct taps *taps,
+                         const vec *sums)
 {
-    const struct cnn_layer *layer = job->layer;
-    const struct map_plan *plan = job->plan;
-    const int64_t *kernel_at = plan->kernel_at + (int64_t)in_map * layer->out.maps;
-    for (int v = 0; v < vectors; v++)
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < cols; c++) {
-                float lanes[VEC_WIDTH];
-                vec_store(lanes, *sums++);
-                int64_t tap = (int64_t)(first_row + r) * layer->kernel_cols + first_col + c;
-                int first = (first_vector + v) * VEC_WIDTH;
-                for (int i = 0; i < VEC_WIDTH && first + i < layer->out.maps; i++)
-                    if (kernel_at[first + i] >= 0)
-                        job->weight_gradient[kernel_at[first + i] + tap] = lanes[i];
+    int count = taps->rows * taps->cols, kernel_cols = job->layer->kernel_cols;
+    float *gradient = job->weight_gradient + (int64_t)taps->row * kernel_cols + taps->col;
+    for (int tap = 0; tap < count; tap += VEC_WIDTH) {
+        int valid = count - tap < VEC_WIDTH ? count - tap : VEC_WIDTH;
+        vec lanes[VEC_WIDTH];
+        for (int i = 0; i < VEC_WIDTH; i++)
+            lanes[i] = i < valid ? sums[tap + i] : vec_set(0);
+        vec_transpose(lanes);
+        for (int m = 0; m < maps; m++) {
+            if (kernel_at[m] < 0)
+                continue;
+            float one[VEC_WIDTH], *to = gradient + kernel_at[m];
+            if (valid == VEC_WIDTH && taps->cols == kernel_cols) {
+                vec_store(to + tap, lanes[m]);
+                continue;
             }
+            vec_store(one, lanes[m]);
+            for (int i = 0; i < valid; i++)
+                to[(tap + i) / taps->cols * kernel_cols + (tap + i) % taps->cols] = one[i];
+        }
+    }
 }
 
-static void run_tile(const struct cpu_job *job, int count, int in_map, int group, int row_chunk, int col_chunk)
+/* The sums of a tile, over all images. */
+static void sum_tile(const struct cpu_job *job, int count, int in_map, int first, int vectors, const struct taps *taps,
+                     int chunks, vec *sums)
 {
     const struct cnn_layer *layer = job->layer;
-    const struct map_plan *plan = job->plan;
-    int first = group * plan->group,
-        vectors = plan->vectors - first < plan->group ? plan->vectors - first : plan->group;
-    int row = layer->kernel_rows * row_chunk / plan->row_chunks;
-    int rows = layer->kernel_rows * (row_chunk + 1) / plan->row_chunks - row;
-    int col = layer->kernel_cols * col_chunk / plan->col_chunks;
-    int cols = layer->kernel_cols * (col_chunk + 1) / plan->col_chunks - col;
-    int64_t maps = padded_maps(plan), pixels = (int64_t)layer->out.rows * layer->out.cols;
-    vec sums[VECTORS_MAX * ROWS_MAX * COLUMNS_MAX];
-    for (int i = 0; i < vectors * rows * cols; i++)
-        sums[i] = vec_set(0);
+    int64_t maps = padded_maps(job->plan), pixels = (int64_t)layer->out.rows * layer->out.cols;
     struct walk w = { .delta_vector = pixels * VEC_WIDTH,
                       .in_row = job->x.row * layer->stride,
                       .in_tap_row = job->x.row,
                       .rows = layer->out.rows,
                       .cols = layer->out.cols,
-                      .stride = layer->stride };
-    for (int image = 0; image < count; image++) {
-        w.delta = job->workspace + image * pixels * maps + first * pixels * VEC_WIDTH;
-        w.in = cpu_at(&job->x, image, in_map, row - layer->pad_before, col - layer->pad_before);
-        walk_image(&w, vectors, rows, cols, sums);
+                      .stride = layer->stride,
+                      .sums_vector = taps->rows * taps->cols };
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int begin = taps->rows * chunk / chunks, end = taps->rows * (chunk + 1) / chunks;
+        for (int image = 0; image < count; image++) {
+            w.delta = job->workspace + image * pixels * maps + first * pixels * VEC_WIDTH;
+            w.in = cpu_at(&job->x, image, in_map, taps->row + begin - layer->pad_before, taps->col - layer->pad_before);
+            walk_image(&w, vectors, end - begin, taps->cols, sums + begin * taps->cols);
+        }
     }
-    store_tile(job, in_map, first, vectors, row, rows, col, cols, sums);
+}
+
+static void run_tile(const struct cpu_job *job, int count, int in_map, int group, int row_tile, int col_chunk)
+{
+    const struct cnn_layer *layer = job->layer;
+    const struct map_plan *plan = job->plan;
+    int first = group * plan->group,
+        vectors = plan->vectors - first < plan->group ? plan->vectors - first : plan->group;
+    struct taps taps = { .row = layer->kernel_rows * row_tile / plan->row_tiles,
+                         .col = layer->kernel_cols * col_chunk / plan->col_chunks };
+    taps.rows = layer->kernel_rows * (row_tile + 1) / plan->row_tiles - taps.row;
+    taps.cols = layer->kernel_cols * (col_chunk + 1) / plan->col_chunks - taps.col;
+    vec sums[VECTORS_MAX * TAPS_MAX];
+    for (int i = 0; i < vectors * taps.rows * taps.cols; i++)
+        sums[i] = vec_set(0);
+    sum_tile(job, count, in_map, first, vectors, &taps, plan->row_chunks / plan->row_tiles, sums);
+    for (int v = 0; v < vectors; v++) {
+        int map = (first + v) * VEC_WIDTH, maps = layer->out.maps - map;
+        store_vector(job, plan->kernel_at + (int64_t)in_map * layer->out.maps + map,
+                     maps < VEC_WIDTH ? maps : VEC_WIDTH, &taps, sums + v * taps.rows * taps.cols);
+    }
 }
 
 /* Bias gradients of one vector of maps: a sum for each row, then their sum. */
@@ -250,13 +322,13 @@ static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     (void)batch;
     const struct map_plan *plan = job->plan;
-    return (int64_t)job->layer->in.maps * plan->groups * plan->row_chunks * plan->col_chunks + plan->vectors;
+    return (int64_t)job->layer->in.maps * plan->groups * plan->row_tiles * plan->col_chunks + plan->vectors;
 }
 
 static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     const struct map_plan *plan = job->plan;
-    int64_t weights = tiles(job, batch) - plan->vectors, chunks = (int64_t)plan->row_chunks * plan->col_chunks;
+    int64_t weights = tiles(job, batch) - plan->vectors, chunks = (int64_t)plan->row_tiles * plan->col_chunks;
     for (int64_t i = begin; i < end; i++) {
         if (i >= weights) {
             run_bias(job, batch->count, (int)(i - weights));

@@ -2,9 +2,9 @@
 /* Sub-sampling (LeCun et al. 1998, section II.B), max- and average-pooling.
  *
  * Bytes: a 2x2 window reads 4 values for 1 result, so these are bound by memory (0.4 FLOP/byte) and by their tanh. In
- * image mode every load is one aligned vector and odd sides need no masks; in column mode a window is strided along the
- * vector, so the sums are scalar and only the activation is vectorised. Nothing is stored for backward: the place of a
- * maximum is found again from the inputs, which costs less than writing and reading an index. */
+ * image mode every load is one aligned vector and odd sides need no masks; in column mode windows of 2 x 2 are unzipped
+ * into their four inputs, and other windows are scalar but for their activation. Nothing is stored for backward: the
+ * place of a maximum is found again from the inputs, which costs less than writing and reading an index. */
 #include "cpu/direct.h"
 
 #include <math.h>
@@ -62,30 +62,62 @@ static void factors(const struct cpu_job *job, int map, float *gain, float *bias
     }
 }
 
-/* Sums of VEC_WIDTH windows of 2 x 2 side by side, the first `n` of them. */
-CPU_INLINE vec pair_windows(const float *in, int64_t row, int n)
+/* VEC_WIDTH windows of 2 x 2 side by side, the first `n` of them: their inputs in row-major order. */
+struct pairs {
+    vec x[4];
+};
+
+CPU_INLINE struct pairs pairs_load(const float *in, int64_t row, int n)
 {
-    int right = 2 * n - VEC_WIDTH; /* columns in the second vector; none is read beyond them */
-    vec a = vec_load_first(in, 2 * n) + vec_load_first(in + row, 2 * n), b = vec_set(0);
-    if (right > 0)
-        b = vec_load_first(in + VEC_WIDTH, right) + vec_load_first(in + row + VEC_WIDTH, right);
-    return vec_pair_sums(a, b);
+    struct pairs p;
+    for (int i = 0; i < 2; i++) {
+        int right = 2 * n - VEC_WIDTH; /* columns in the second vector; none is read beyond them */
+        vec a = vec_load_first(in + i * row, 2 * n);
+        vec b = right > 0 ? vec_load_first(in + i * row + VEC_WIDTH, right) : vec_set(0);
+        p.x[2 * i] = vec_unzip(a, b, 0);
+        p.x[2 * i + 1] = vec_unzip(a, b, 1);
+    }
+    return p;
 }
 
-/* Whether windows are the usual sums of 2 x 2, which column mode does on vectors. */
-static bool sums_pairs(const struct cnn_layer *layer)
+CPU_INLINE void pairs_store(const struct pairs *p, float *out, int64_t row, int n)
 {
-    return layer->kind != CNN_MAXPOOL && layer->stride == 2 && layer->kernel_rows == 2 && layer->kernel_cols == 2;
+    for (int i = 0; i < 2; i++) {
+        int right = 2 * n - VEC_WIDTH;
+        vec_store_first(out + i * row, vec_zip(p->x[2 * i], p->x[2 * i + 1], 0), 2 * n);
+        if (right > 0)
+            vec_store_first(out + i * row + VEC_WIDTH, vec_zip(p->x[2 * i], p->x[2 * i + 1], 1), right);
+    }
+}
+
+CPU_INLINE vec pairs_sum(const struct pairs *p)
+{
+    return (p->x[0] + p->x[1]) + (p->x[2] + p->x[3]);
+}
+
+CPU_INLINE vec pairs_max(const struct pairs *p)
+{
+    vec best = p->x[0];
+    for (int i = 1; i < 4; i++)
+        best = is_nan_or_above(p->x[i], best);
+    return best;
+}
+
+/* Whether windows are the usual 2 x 2, which column mode does on vectors. */
+static bool has_pairs(const struct cnn_layer *layer)
+{
+    return layer->stride == 2 && layer->kernel_rows == 2 && layer->kernel_cols == 2;
 }
 
 static void forward_row_columns(const struct cpu_job *job, const float *in, float *out, float gain, float bias)
 {
     const struct cnn_layer *layer = job->layer;
-    if (sums_pairs(layer)) {
+    if (has_pairs(layer)) {
         for (int col = 0; col < layer->out.cols; col += VEC_WIDTH) {
             int n = layer->out.cols - col < VEC_WIDTH ? layer->out.cols - col : VEC_WIDTH;
-            vec sum = pair_windows(in + 2 * col, job->x.row, n) * vec_set(gain) + vec_set(bias);
-            vec_store_first(out + col, vec_activate(layer->activation, sum), n);
+            struct pairs p = pairs_load(in + 2 * col, job->x.row, n);
+            vec value = layer->kind == CNN_MAXPOOL ? pairs_max(&p) : pairs_sum(&p) * vec_set(gain) + vec_set(bias);
+            vec_store_first(out + col, vec_activate(layer->activation, value), n);
         }
         return;
     }
@@ -222,23 +254,39 @@ CPU_INLINE void backward_windows(const struct cpu_job *job, enum cnn_activation 
     }
 }
 
-/* Column mode, sums of 2 x 2: each delta goes to two neighbours of two rows, through the slopes there. */
+/* Column mode, 2 x 2: each delta goes to its window's inputs, through the slopes there. Of a maximum, the first that
+ * equals it takes the delta. */
+CPU_INLINE void backward_pairs_of(const struct cpu_job *job, enum cnn_activation below, bool max, int64_t block,
+                                  int map, float gain)
+{
+    int cols = job->layer->out.cols;
+    for (int row = 0; row < job->layer->out.rows; row++)
+        for (int col = 0; col < cols; col += VEC_WIDTH) {
+            int n = cols - col < VEC_WIDTH ? cols - col : VEC_WIDTH;
+            vec delta = vec_load_first(cpu_at(&job->dy, block, map, row, col), n), share = delta * vec_set(gain);
+            struct pairs p = pairs_load(cpu_at(&job->x, block, map, 2 * row, 2 * col), job->x.row, n);
+            vec best = max ? pairs_max(&p) : share;
+            for (int i = 0; i < 4; i++) {
+                if (max) {
+                    ivec here = (p.x[i] == best) | ((p.x[i] != p.x[i]) & (best != best));
+                    share = vec_select(here, delta, vec_set(0));
+                    delta = vec_select(here, vec_set(0), delta);
+                }
+                p.x[i] = share * vec_slope(below, p.x[i]);
+            }
+            pairs_store(&p, cpu_at(&job->dx, block, map, 2 * row, 2 * col), job->dx.row, n);
+        }
+}
+
 static void backward_pairs(const struct cpu_job *job, int64_t block, int map, float gain)
 {
-    const struct cnn_layer *layer = job->layer;
-    int cols = 2 * layer->out.cols;
-    for (int row = 0; row < layer->out.rows; row++) {
-        const float *delta = cpu_at(&job->dy, block, map, row, 0);
-        for (int col = 0; col < cols; col += VEC_WIDTH) {
-            int n = cols - col < VEC_WIDTH ? cols - col : VEC_WIDTH, at = col / (2 * VEC_WIDTH) * VEC_WIDTH;
-            vec share = vec_load_first(delta + at, layer->out.cols - at) * vec_set(gain);
-            share = vec_twice(share, col / VEC_WIDTH % 2);
-            for (int i = 0; i < 2; i++) {
-                vec y = vec_load_first(cpu_at(&job->x, block, map, 2 * row + i, col), n);
-                vec_store_first(cpu_at(&job->dx, block, map, 2 * row + i, col), share * vec_slope(job->below, y), n);
-            }
-        }
-    }
+    bool max = job->layer->kind == CNN_MAXPOOL;
+    if (max && job->below == CNN_TANH) /* the usual cases, decided outside the loops */
+        backward_pairs_of(job, CNN_TANH, true, block, map, gain);
+    else if (job->below == CNN_TANH)
+        backward_pairs_of(job, CNN_TANH, false, block, map, gain);
+    else
+        backward_pairs_of(job, job->below, max, block, map, gain);
 }
 
 static bool tiles_exactly(const struct cnn_layer *layer)
@@ -259,11 +307,12 @@ static void backward_map(const struct cpu_job *job, int64_t block, int map)
             backward_windows(job, job->below, block, map, gain);
         return;
     }
-    if (job->lanes == 1 && tiles_exactly(layer) && sums_pairs(layer)) {
+    if (!(job->lanes == 1 && tiles_exactly(layer)))
+        clear_map(job, block, map);
+    if (job->lanes == 1 && has_pairs(layer)) {
         backward_pairs(job, block, map, gain);
         return;
     }
-    clear_map(job, block, map);
     for (int row = 0; row < layer->out.rows; row++)
         for (int col = 0; col < layer->out.cols; col++) {
             const float *delta = cpu_at(&job->dy, block, map, row, col);
@@ -300,10 +349,11 @@ static void gain_row(const struct cpu_job *job, int64_t block, int map, int row,
     vec gain = vec_set(0), bias = vec_set(0);
     float gain_scalar = 0, bias_scalar = 0;
     int col = 0;
-    for (; job->lanes == 1 && sums_pairs(layer) && col < layer->out.cols; col += VEC_WIDTH) {
+    for (; job->lanes == 1 && has_pairs(layer) && col < layer->out.cols; col += VEC_WIDTH) {
         int n = layer->out.cols - col < VEC_WIDTH ? layer->out.cols - col : VEC_WIDTH;
         vec delta = vec_load_first(cpu_at(&job->dy, block, map, row, col), n);
-        gain += delta * pair_windows(cpu_at(&job->x, block, map, 2 * row, 2 * col), job->x.row, n);
+        struct pairs p = pairs_load(cpu_at(&job->x, block, map, 2 * row, 2 * col), job->x.row, n);
+        gain += delta * pairs_sum(&p);
         bias += delta;
     }
     for (; col < layer->out.cols; col++) {

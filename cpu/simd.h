@@ -222,43 +222,43 @@ CPU_INLINE float vec_sum(vec v)
 #endif
 }
 
-/* Sums of neighbouring pairs: of a (first half of the result) and of b (second half). */
-CPU_INLINE vec vec_pair_sums(vec a, vec b)
+/* Every second lane of a and b side by side: from the first on, or with `odd` from the second. */
+CPU_INLINE vec vec_unzip(vec a, vec b, const int odd)
 {
 #if VEC_WIDTH == 16
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-    return (vec)_mm512_permutex2var_ps((__m512)a, even, (__m512)b) +
-           (vec)_mm512_permutex2var_ps((__m512)a, odd, (__m512)b);
+    return (vec)_mm512_permutex2var_ps((__m512)a, _mm512_add_epi32(even, _mm512_set1_epi32(odd)), (__m512)b);
 #elif VEC_WIDTH == 8
-    __m256 sums = _mm256_hadd_ps((__m256)a, (__m256)b); /* a01 a23 b01 b23 a45 a67 b45 b67 */
-    return (vec)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(sums), 0xd8));
+    __m256 lanes = odd ? _mm256_shuffle_ps((__m256)a, (__m256)b, 0xdd) : _mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
+    return (vec)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(lanes), 0xd8));
 #else
-    float lanes[2 * VEC_WIDTH];
+    float lanes[2 * VEC_WIDTH], every[VEC_WIDTH];
     vec_store(lanes, a);
     vec_store(lanes + VEC_WIDTH, b);
-    float sums[VEC_WIDTH];
     for (int i = 0; i < VEC_WIDTH; i++)
-        sums[i] = lanes[2 * i] + lanes[2 * i + 1];
-    return vec_load(sums);
+        every[i] = lanes[2 * i + odd];
+    return vec_load(every);
 #endif
 }
 
-/* Each lane twice: `second` 0 gives the first half of the lanes, 1 the second. */
-CPU_INLINE vec vec_twice(vec v, int second)
+/* Lanes of a and b in turn: the first half of all, or with `second` the other; undoes vec_unzip(). */
+CPU_INLINE vec vec_zip(vec a, vec b, const int second)
 {
 #if VEC_WIDTH == 16
-    const __m512i first = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-    return (vec)_mm512_permutexvar_ps(_mm512_add_epi32(first, _mm512_set1_epi32(8 * second)), (__m512)v);
+    const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return (vec)_mm512_permutex2var_ps((__m512)a, _mm512_add_epi32(first, _mm512_set1_epi32(8 * second)), (__m512)b);
 #elif VEC_WIDTH == 8
-    const __m256i first = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
-    return (vec)_mm256_permutevar8x32_ps((__m256)v, _mm256_add_epi32(first, _mm256_set1_epi32(4 * second)));
+    __m256 low = _mm256_unpacklo_ps((__m256)a, (__m256)b), high = _mm256_unpackhi_ps((__m256)a, (__m256)b);
+    return (vec)(second ? _mm256_permute2f128_ps(low, high, 0x31) : _mm256_permute2f128_ps(low, high, 0x20));
 #else
-    float lanes[VEC_WIDTH], twice[2 * VEC_WIDTH];
-    vec_store(lanes, v);
-    for (int i = 0; i < VEC_WIDTH; i++)
-        twice[2 * i] = twice[2 * i + 1] = lanes[i];
-    return vec_load(twice + second * VEC_WIDTH);
+    float lanes[2 * VEC_WIDTH], of_a[VEC_WIDTH], of_b[VEC_WIDTH];
+    vec_store(of_a, a);
+    vec_store(of_b, b);
+    for (int i = 0; i < VEC_WIDTH; i++) {
+        lanes[2 * i] = of_a[i];
+        lanes[2 * i + 1] = of_b[i];
+    }
+    return vec_load(lanes + second * VEC_WIDTH);
 #endif
 }
 

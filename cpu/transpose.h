@@ -46,14 +46,24 @@ CPU_INLINE void vec_exchange(vec *a, vec *b, const int bit)
     *b = high;
 }
 
+CPU_INLINE void vec_exchange_all(vec rows[VEC_WIDTH], const int bit)
+{
+#pragma GCC unroll 16
+    for (int i = 0; i < VEC_WIDTH; i++)
+        if (!(i & bit))
+            vec_exchange(&rows[i], &rows[i + bit], bit);
+}
+
 CPU_INLINE void vec_transpose(vec rows[VEC_WIDTH])
 {
-#pragma GCC unroll 4
-    for (int bit = 1; bit < VEC_WIDTH; bit *= 2)
-#pragma GCC unroll 16
-        for (int i = 0; i < VEC_WIDTH; i++)
-            if (!(i & bit))
-                vec_exchange(&rows[i], &rows[i + bit], bit);
+    if (VEC_WIDTH > 1)
+        vec_exchange_all(rows, 1);
+    if (VEC_WIDTH > 2)
+        vec_exchange_all(rows, 2);
+    if (VEC_WIDTH > 4)
+        vec_exchange_all(rows, 4);
+    if (VEC_WIDTH > 8)
+        vec_exchange_all(rows, 8);
 }
 
 #endif
