@@ -6,18 +6,13 @@
  * into their four inputs, and other windows are scalar but for their activation. Nothing is stored for backward: the
  * place of a maximum is found again from the inputs, which costs less than writing and reading an index. */
 #include "cpu/direct.h"
+#include "cpu/direct_pairs.h"
 
 #include <math.h>
 
 static int64_t map_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     return (int64_t)batch->blocks * job->layer->out.maps;
-}
-
-CPU_INLINE vec is_nan_or_above(vec value, vec best)
-{
-    ivec above = value > best, nan = (value != value) & (best == best);
-    return vec_select(above | nan, value, best);
 }
 
 /* One window at `in`; with `scalar` the vector's other lanes are never touched (VEC_WIDTH 1 has no others). */
@@ -60,47 +55,6 @@ static void factors(const struct cpu_job *job, int map, float *gain, float *bias
         *gain = job->weights[map];
         *bias = job->bias[map];
     }
-}
-
-/* VEC_WIDTH windows of 2 x 2 side by side, the first `n` of them: their inputs in row-major order. */
-struct pairs {
-    vec x[4];
-};
-
-CPU_INLINE struct pairs pairs_load(const float *in, int64_t row, int n)
-{
-    struct pairs p;
-    for (int i = 0; i < 2; i++) {
-        int right = 2 * n - VEC_WIDTH; /* columns in the second vector; none is read beyond them */
-        vec a = vec_load_first(in + i * row, 2 * n);
-        vec b = right > 0 ? vec_load_first(in + i * row + VEC_WIDTH, right) : vec_set(0);
-        p.x[2 * i] = vec_unzip(a, b, 0);
-        p.x[2 * i + 1] = vec_unzip(a, b, 1);
-    }
-    return p;
-}
-
-CPU_INLINE void pairs_store(const struct pairs *p, float *out, int64_t row, int n)
-{
-    for (int i = 0; i < 2; i++) {
-        int right = 2 * n - VEC_WIDTH;
-        vec_store_first(out + i * row, vec_zip(p->x[2 * i], p->x[2 * i + 1], 0), 2 * n);
-        if (right > 0)
-            vec_store_first(out + i * row + VEC_WIDTH, vec_zip(p->x[2 * i], p->x[2 * i + 1], 1), right);
-    }
-}
-
-CPU_INLINE vec pairs_sum(const struct pairs *p)
-{
-    return (p->x[0] + p->x[1]) + (p->x[2] + p->x[3]);
-}
-
-CPU_INLINE vec pairs_max(const struct pairs *p)
-{
-    vec best = p->x[0];
-    for (int i = 1; i < 4; i++)
-        best = is_nan_or_above(p->x[i], best);
-    return best;
 }
 
 /* Whether windows are the usual 2 x 2, which column mode does on vectors. */
@@ -307,9 +261,10 @@ static void backward_map(const struct cpu_job *job, int64_t block, int map)
             backward_windows(job, job->below, block, map, gain);
         return;
     }
-    if (!(job->lanes == 1 && tiles_exactly(layer)))
+    bool pairs = job->lanes == 1 && has_pairs(layer);
+    if (!pairs || !tiles_exactly(layer))
         clear_map(job, block, map);
-    if (job->lanes == 1 && has_pairs(layer)) {
+    if (pairs) {
         backward_pairs(job, block, map, gain);
         return;
     }
