@@ -176,4 +176,6 @@ void meter_report(struct meter *meter, double images_per_second, struct result *
     result->power_watts = reading.power_watts;
     result->energy_per_image = reading.power_watts / images_per_second;
     snprintf(result->throttled, sizeof result->throttled, "%s", reading.throttled);
+    if (*reading.throttled)
+        result_remark(result, "held back while it was timed: %s", reading.throttled);
 }

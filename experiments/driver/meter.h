@@ -24,7 +24,7 @@ void meter_start(struct meter *meter);
 void meter_look(struct meter *meter); /* does nothing where the last look was a moment ago */
 void meter_stop(struct meter *meter, struct meter_reading *out);
 
-/* meter_stop() into a result; power over speed is the energy of an image. */
+/* meter_stop() into a result; power over speed is the energy of an image, throttling a remark. */
 void meter_report(struct meter *meter, double images_per_second, struct result *result);
 
 #endif

@@ -162,6 +162,13 @@ static void a_gpu_is_metered_at_its_address(void **state)
     assert_true(reading.power_watts >= 12 / seconds * (1 - 1e-9) && reading.power_watts <= 12 / 0.6);
     assert_true(reading.clock_mhz_high - reading.clock_mhz_low == 200);
     assert_string_equal(reading.throttled, "power cap, heat");
+    struct result result;
+    result_init(&result);
+    result_set(&result, CNN_OK, "ran 1 thread");
+    meter_report(meter, 1000, &result);
+    assert_string_equal(result.throttled, reading.throttled);
+    assert_true(result.energy_per_image == result.power_watts / 1000);
+    assert_string_equal(result.reason, "ran 1 thread; held back while it was timed: power cap, heat");
     meter_close(meter);
 }
 
