@@ -2,65 +2,14 @@
 /* Training runs as points: test error or training loss against epochs, or against the seconds that training took. Runs
  * that differ by their seed alone are one line and the band around it. */
 #include "experiments/driver/charts_parts.h"
+#include "experiments/driver/plain_csv.h"
 #include "experiments/driver/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_TEXT 1024
 #define PATH_TEXT 4096
-
-/* Columns of epochs.csv that are used here. */
-enum epoch_column {
-    EPOCH_ROW,
-    EPOCH_NUMBER,
-    EPOCH_TRAIN_LOSS,
-    EPOCH_TEST_ACCURACY,
-    EPOCH_TRAIN_SECONDS,
-    EPOCH_COLUMNS
-};
-
-static const char *const column_names[EPOCH_COLUMNS] = { "row", "epoch", "train_loss", "test_accuracy",
-                                                         "train_seconds" };
-
-/* The next cell of a line without quotes; NULL after the last. */
-static char *next_cell(char **at)
-{
-    return *at ? strsep(at, ",\n") : NULL;
-}
-
-/* Finds the columns by their names. */
-static bool read_header(FILE *file, int place[EPOCH_COLUMNS])
-{
-    char line[LINE_TEXT], *at = line, *cell;
-    int found = 0;
-    if (!fgets(line, sizeof line, file))
-        return false;
-    for (int i = 0; (cell = next_cell(&at)); i++)
-        for (int column = 0; column < EPOCH_COLUMNS; column++)
-            if (strcmp(cell, column_names[column]) == 0) {
-                place[column] = i;
-                found++;
-            }
-    return found == EPOCH_COLUMNS;
-}
-
-/* The columns of a line as numbers; NAN for an empty cell. False at the end, or at a line cut short. */
-static bool read_epoch(FILE *file, const int place[EPOCH_COLUMNS], double value[EPOCH_COLUMNS])
-{
-    char line[LINE_TEXT], *at = line, *cell;
-    int found = 0;
-    if (!fgets(line, sizeof line, file) || !strchr(line, '\n'))
-        return false;
-    for (int i = 0; (cell = next_cell(&at)); i++)
-        for (int column = 0; column < EPOCH_COLUMNS; column++)
-            if (place[column] == i) {
-                value[column] = *cell ? strtod(cell, NULL) : NAN;
-                found++;
-            }
-    return found == EPOCH_COLUMNS;
-}
 
 static bool in_figure(const struct chart_figure *figure, int row)
 {
@@ -97,23 +46,25 @@ static bool add_reading(struct readings *readings, const struct reading *reading
 
 /* Seconds add up over the epochs of a row, which stand together in the file. */
 static int read_epochs(struct readings *readings, const struct chart_run *run, const struct chart_figure *figure,
-                       const char *kind, bool over_seconds, FILE *file)
+                       const char *kind, bool over_seconds, struct plain_csv *csv)
 {
-    int place[EPOCH_COLUMNS];
-    double value[EPOCH_COLUMNS] = { 0 }, seconds = 0;
+    const int row_at = plain_csv_find(csv, "row"), epoch_at = plain_csv_find(csv, "epoch");
+    const int seconds_at = plain_csv_find(csv, "train_seconds"), accuracy_at = plain_csv_find(csv, "test_accuracy");
+    const int loss_at = plain_csv_find(csv, "train_loss");
+    double seconds = 0;
     int last = -1;
     bool accuracy = strcmp(kind, "accuracy") == 0;
-    if (!read_header(file, place))
+    if (row_at < 0 || epoch_at < 0 || seconds_at < 0 || accuracy_at < 0 || loss_at < 0)
         return CNN_INVALID;
-    while (read_epoch(file, place, value)) {
-        int row = (int)value[EPOCH_ROW] - 1;
-        seconds = (row == last ? seconds : 0) + value[EPOCH_TRAIN_SECONDS];
+    while (plain_csv_next(csv)) {
+        int row = (int)plain_csv_number(csv, row_at) - 1;
+        seconds = (row == last ? seconds : 0) + plain_csv_number(csv, seconds_at);
         last = row;
         if (row < 0 || row >= run->rows.count || !in_figure(figure, row))
             continue;
-        struct reading reading = { .series = run->series_of[row], .epoch = (int)value[EPOCH_NUMBER] };
-        reading.x = over_seconds ? seconds : value[EPOCH_NUMBER];
-        reading.y = accuracy ? 100 * (1 - value[EPOCH_TEST_ACCURACY]) : value[EPOCH_TRAIN_LOSS];
+        struct reading reading = { .series = run->series_of[row], .epoch = (int)plain_csv_number(csv, epoch_at) };
+        reading.x = over_seconds ? seconds : plain_csv_number(csv, epoch_at);
+        reading.y = accuracy ? 100 * (1 - plain_csv_number(csv, accuracy_at)) : plain_csv_number(csv, loss_at);
         if (isfinite(reading.x) && !add_reading(readings, &reading))
             return CNN_OOM;
     }
@@ -226,12 +177,13 @@ int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const
     char path[PATH_TEXT];
     set_words(out, run, figure, kind, over_seconds);
     snprintf(path, sizeof path, "%s/epochs.csv", run->folder);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no %s", out->name, path);
+    struct plain_csv csv;
     struct readings readings = { 0 };
-    int status = read_epochs(&readings, run, figure, kind, over_seconds, file);
-    fclose(file);
+    bool opened = plain_csv_open(&csv, path);
+    if (!csv.file)
+        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no %s", out->name, path);
+    int status = opened ? read_epochs(&readings, run, figure, kind, over_seconds, &csv) : CNN_INVALID;
+    plain_csv_close(&csv);
     if (status == CNN_OK)
         status = make_points(out, &readings);
     free(readings.list);

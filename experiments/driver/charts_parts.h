@@ -166,10 +166,10 @@ int chart_plot_scaling(struct chart_plot *out, const struct chart_run *run, cons
 /* Seconds of an image of each series of a phase, one step of the study's explanation after the other. */
 int chart_plot_parts(struct chart_plot *out, const struct chart_run *run, const char *phase, struct cnn_error *error);
 
-/* What the rows that ran on ceilings->list[device] do beside what it can do at most. CNN_SKIPPED where none of them ran
- * on it. */
+/* What the rows that ran on ceilings->list[device] do beside what it can do at most. By operation, from layers.csv,
+ * where `by_layer`. CNN_SKIPPED where none of them ran on it. */
 int chart_plot_roofline(struct chart_plot *out, const struct chart_run *run, const struct ceilings *ceilings,
-                        int device, struct cnn_error *error);
+                        int device, bool by_layer, struct cnn_error *error);
 
 /* "training" for "train". */
 const char *chart_phase_noun(const char *phase);

@@ -91,8 +91,8 @@ static int visit_rooflines(const struct walk *walk, struct cnn_error *error)
     int status = CNN_OK;
     if (ceilings_read(&ceilings, path, NULL, &why)) /* runs of older programs, and runs without */
         return CNN_OK;
-    for (int i = 0; status == CNN_OK && i < ceilings.count; i++) {
-        status = chart_plot_roofline(&plot, walk->run, &ceilings, i, error);
+    for (int i = 0; status == CNN_OK && i < 2 * ceilings.count; i++) { /* by row, then by layer */
+        status = chart_plot_roofline(&plot, walk->run, &ceilings, i / 2, i % 2, error);
         if (status == CNN_SKIPPED) { /* no row ran there, which is nothing to tell */
             chart_plot_free(&plot);
             status = CNN_OK;

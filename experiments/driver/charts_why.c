@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The plots that say why: scaling over threads, the parts of a speed-up, rows under the roof of their device. */
 #include "experiments/driver/analysis_parts.h"
+#include "experiments/driver/plain_csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -213,24 +214,69 @@ static char *roofs(const struct ceiling_set *set, double *top)
     return text;
 }
 
+/* An operation of layers.csv that has FLOPs, as a point of its row's series. */
+static bool add_operation(struct chart_plot *plot, const struct chart_run *run, int row, const struct plain_csv *csv)
+{
+    double flops = plain_csv_number(csv, plain_csv_find(csv, "executed_flop"));
+    double bytes = plain_csv_number(csv, plain_csv_find(csv, "bytes"));
+    double seconds = plain_csv_number(csv, plain_csv_find(csv, "seconds"));
+    int operation = plain_csv_find(csv, "operation"), name = plain_csv_find(csv, "name");
+    char text[CHART_WORD];
+    if (!(flops > 0 && bytes > 0 && seconds > 0) || operation < 0 || name < 0)
+        return true;
+    struct chart_point *more = realloc(plot->point, ((size_t)plot->point_count + 1) * sizeof *more);
+    if (!more)
+        return false;
+    plot->point = more;
+    snprintf(text, sizeof text, "%.24s %.36s", csv->cell[name], csv->cell[operation]);
+    struct chart_point *point = add(plot, run, row, flops / bytes, text);
+    point->y = point->low = point->high = flops / seconds;
+    return true;
+}
+
+/* Adds the operations of the rows that ran there; *first becomes the first of these rows. Without layers.csv there are
+ * none. */
+static bool add_operations(struct chart_plot *plot, const struct chart_run *run, const struct ceilings *ceilings,
+                           int device, int *first)
+{
+    char path[4096];
+    struct plain_csv csv;
+    bool fine = true;
+    snprintf(path, sizeof path, "%.4000s/layers.csv", run->folder);
+    bool opened = plain_csv_open(&csv, path);
+    int column = opened ? plain_csv_find(&csv, "row") : -1;
+    while (fine && column >= 0 && plain_csv_next(&csv)) {
+        int row = (int)plain_csv_number(&csv, column) - 1;
+        if (row < 0 || row >= run->rows.count || !ran_on(row_at(run, row), ceilings, device))
+            continue;
+        *first = *first < 0 ? row : *first;
+        fine = add_operation(plot, run, row, &csv);
+    }
+    plain_csv_close(&csv);
+    return fine;
+}
+
 int chart_plot_roofline(struct chart_plot *out, const struct chart_run *run, const struct ceilings *ceilings,
-                        int device, struct cnn_error *error)
+                        int device, bool by_layer, struct cnn_error *error)
 {
     const struct ceiling_set *set = &ceilings->list[device];
     char threads[32] = "", words[CHART_TEXT];
     int first = -1;
     if (set->threads > 0)
         snprintf(threads, sizeof threads, "-%d-thread%s", set->threads, set->threads > 1 ? "s" : "");
-    *out = (struct chart_plot){ .script = "roofline.gp", .xname = "flop_per_byte", .yname = "flop_per_second" };
+    *out = (struct chart_plot){ .script = "roofline.gp", .yname = "flop_per_second" };
+    out->xname = by_layer ? "operation" : "flop_per_byte";
     out->unit = "";
     out->rounded = true;
-    snprintf(out->name, sizeof out->name, "roofline-%s%s%s%.0d", set->backend, threads, set->index ? "-" : "",
-             set->index);
+    snprintf(out->name, sizeof out->name, "roofline-%s%s%s%.0d%s", set->backend, threads, set->index ? "-" : "",
+             set->index, by_layer ? "-layers" : "");
     out->point = calloc((size_t)run->rows.count + 1, sizeof *out->point);
     out->extra = roofs(set, &out->top);
     if (!out->point || !out->extra)
         return no_memory(error, out);
-    for (int row = 0; row < run->rows.count; row++) {
+    if (by_layer && !add_operations(out, run, ceilings, device, &first))
+        return no_memory(error, out);
+    for (int row = 0; row < run->rows.count && !by_layer; row++) {
         if (!ran_on(row_at(run, row), ceilings, device))
             continue;
         first = first < 0 ? row : first;
@@ -243,7 +289,8 @@ int chart_plot_roofline(struct chart_plot *out, const struct chart_run *run, con
     snprintf(out->about, sizeof out->about, "%s", set->device);
     snprintf(out->xlabel, sizeof out->xlabel, "executed FLOPs per byte, every operation's tensors once");
     snprintf(out->ylabel, sizeof out->ylabel, "executed FLOP/s");
-    snprintf(words, sizeof words, "Roofs measured %.10s (ceilings.json).", ceilings->measured);
+    snprintf(words, sizeof words, "%sRoofs measured %.10s (ceilings.json).",
+             by_layer ? "Operations one by one (layers.csv). " : "", ceilings->measured);
     caption_machine(out, row_at(run, first), words);
     return chart_plot_finish(out, run, error);
 }

@@ -62,6 +62,20 @@ static int take_passes(struct bench *bench, struct passes *passes, struct cnn_er
     return bench->backend->sync(bench->program, error);
 }
 
+/* As the phase has the operation: its tensors, each once. */
+static double bytes_of(const struct bench *bench, const struct cnn_operations *operations,
+                       const struct cnn_profile_entry *entry)
+{
+    double bytes = 0;
+    for (int i = 0; i < operations->count; i++) {
+        const struct cnn_operation *of = &operations->list[i];
+        if (of->kind == entry->kind && (of->layer < 0 || of->layer == entry->layer) &&
+            (of->phases & bench_phase(bench)))
+            bytes += (double)of->bytes_per_image * bench->point->batch + (double)of->bytes_fixed;
+    }
+    return bytes;
+}
+
 static int report(const struct bench *bench, const struct passes *passes, struct result *result,
                   struct cnn_error *error)
 {
@@ -76,6 +90,7 @@ static int report(const struct bench *bench, const struct passes *passes, struct
             .seconds = statistics_quantile(passes->seconds[i], passes->done, 0.5),
             .flops_useful = layers_flops(passes->operations, entry->kind, entry->layer, bench->point->batch),
             .flops_executed = (double)entry->flops_executed,
+            .bytes = bytes_of(bench, passes->operations, entry),
         };
         snprintf(out->operation, sizeof out->operation, "%s", cnn_operation_kind_name(entry->kind));
         snprintf(out->name, sizeof out->name, "%s", bench->network->layers[entry->layer].name);

@@ -24,6 +24,7 @@ struct operation_result {
     char file[64];                       /* of the kernel */
     double seconds;                      /* median over the passes */
     double flops_useful, flops_executed; /* of a step; 0 for what has no MACs */
+    double bytes;                        /* of a step: its tensors, each once */
 };
 
 /* The least seconds that each limit of the device alone leaves a step; bounds.h. */

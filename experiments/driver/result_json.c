@@ -97,6 +97,7 @@ static const struct field operation_fields[] = {
     OPERATION(FIELD_TEXT, name),           OPERATION(FIELD_TEXT, algorithm),
     OPERATION(FIELD_TEXT, file),           OPERATION(FIELD_DOUBLE, seconds),
     OPERATION(FIELD_DOUBLE, flops_useful), OPERATION(FIELD_DOUBLE, flops_executed),
+    OPERATION(FIELD_DOUBLE, bytes),
 };
 #define OPERATION_FIELDS (sizeof operation_fields / sizeof *operation_fields)
 

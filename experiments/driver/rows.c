@@ -36,7 +36,7 @@ const char rows_epochs_header[] = "row,series,network,width,depth,image,batch,ep
                                   "images_per_second\n";
 const char rows_layers_header[] =
     "row,series,network,width,depth,image,batch,phase,operation,layer,name,algorithm,file,"
-    "seconds,share,useful_flop,executed_flop,sum_seconds,step_seconds,"
+    "seconds,share,useful_flop,executed_flop,bytes,sum_seconds,step_seconds,"
     "remainder_seconds\n";
 
 /* A folder of this second's name that nobody else has. */
@@ -224,7 +224,7 @@ static void print_layers(FILE *out, const struct rows_writer *writer, const stru
         fprintf(out, ",%s,%s,%d,", point_phase_name(point->phase), of->operation, of->layer);
         row_print_cell(out, of->name);
         fprintf(out, ",%s,%s", of->algorithm, of->file);
-        const double numbers[] = { of->seconds, of->seconds / sum, of->flops_useful,    of->flops_executed,
+        const double numbers[] = { of->seconds, of->seconds / sum, of->flops_useful,    of->flops_executed, of->bytes,
                                    sum,         result->median,    result->median - sum };
         for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
             print_number(out, numbers[n]);

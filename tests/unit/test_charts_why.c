@@ -86,8 +86,16 @@ static void a_roofline_has_roofs_and_rows(void **state)
     snprintf(point.backend, sizeof point.backend, "cpu");
     point.threads = 1;
     add(&run, point, CNN_OK, 0.001);
+    add_file(&run, "layers.csv",
+             "row,operation,layer,name,seconds,executed_flop,bytes\n"
+             "1,conv_forward,0,C1,0.0004,2e7,1e6\n1,maxpool_forward,1,S2,0.0001,0,1e6\n7,conv_forward,0,C1,1,1,1\n");
     assert_int_equal(run_draw(&run), CNN_OK);
     assert_pictures(&run, "roofline-cpu-1-thread");
+    assert_pictures(&run, "roofline-cpu-1-thread-layers");
+    char *layers = read_file(&run, "roofline-cpu-1-thread-layers.csv");
+    assert_string_equal(layers, "series,operation,flop_per_second,low,high,status,x\n"
+                                "tuned,C1 conv_forward,5e+10,5e+10,5e+10,ok,20\n");
+    free(layers);
     assert_false(exists(&run, "roofline-omp-2-threads.csv"));
     char *csv = read_file(&run, "roofline-cpu-1-thread.csv"), *set = read_file(&run, "roofline-cpu-1-thread.set");
     assert_contains(csv, "tuned,10,4e+10,");

@@ -12,9 +12,9 @@ static struct result taken_apart(void)
 {
     struct result result = a_result();
     static const struct operation_result operations[] = {
-        { "conv_forward", 0, "C1", "direct", "a.c", 2.5e-4, 5e5, 6e5 },
-        { "conv_backward_weights", 0, "C1", "gemm", "b.c", 5e-4, 5e5, 5e5 },
-        { "update", 6, "F6", "", "c.c", 2.5e-4, 0, 0 },
+        { "conv_forward", 0, "C1", "direct", "a.c", 2.5e-4, 5e5, 6e5, 1024 },
+        { "conv_backward_weights", 0, "C1", "gemm", "b.c", 5e-4, 5e5, 5e5, 2048 },
+        { "update", 6, "F6", "", "c.c", 2.5e-4, 0, 0, 16 },
     };
     result.operation = calloc(3, sizeof *result.operation);
     assert_non_null(result.operation);
@@ -86,7 +86,7 @@ static void points_without_operations_print_nothing(void **state)
 static void layers_csv_is_made_with_the_first_of_them(void **state)
 {
     static const char *const rest =
-        "seconds,share,useful_flop,executed_flop,sum_seconds,step_seconds,remainder_seconds\n";
+        "seconds,share,useful_flop,executed_flop,bytes,sum_seconds,step_seconds,remainder_seconds\n";
     struct rows_writer *writer = open_run(*state);
     struct point point = a_point();
     struct result plain = a_result(), result = taken_apart();
@@ -102,8 +102,8 @@ static void layers_csv_is_made_with_the_first_of_them(void **state)
     char *text = slurp(path);
     assert_non_null(strstr(text, rest));
     assert_non_null(strstr(text, "\n2,omp,lenet5,4,1,32,128,train,conv_forward,0,C1,direct,a.c,0.00025,0.25,500000,"
-                                 "600000,0.001,0.00125,0.00025\n"));
-    assert_non_null(strstr(text, "\n3,omp,lenet5,4,1,32,128,train,update,6,F6,,c.c,0.00025,0.25,0,0,0.001,0.0005,"
+                                 "600000,1024,0.001,0.00125,0.00025\n"));
+    assert_non_null(strstr(text, "\n3,omp,lenet5,4,1,32,128,train,update,6,F6,,c.c,0.00025,0.25,0,0,16,0.001,0.0005,"
                                  "-0.0005\n"));
     free(text);
     result_free(&plain);
@@ -165,6 +165,7 @@ static void operations_add_up_to_the_step(void **state)
             useful += result.operation[k].flops_useful;
             executed += result.operation[k].flops_executed;
             assert_true(result.operation[k].seconds >= 0);
+            assert_true(result.operation[k].flops_executed == 0 || result.operation[k].bytes > 0);
             assert_true(*result.operation[k].name && *result.operation[k].file);
         }
         assert_true(result_operations_sum(&result) > 0);

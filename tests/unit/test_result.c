@@ -58,8 +58,8 @@ static struct result full_result(void)
     assert_non_null(result.operation);
     result.operations = 2;
     result.operation[0] =
-        (struct operation_result){ "conv_forward", 0, "C1, \"x\"", "direct", "a/file.c", 1.0 / 3.0, 1e12, 3e12 };
-    result.operation[1] = (struct operation_result){ "update", 6, "F6", "", "another.c", 1e-9, 0, 0 };
+        (struct operation_result){ "conv_forward", 0, "C1, \"x\"", "direct", "a/file.c", 1.0 / 3.0, 1e12, 3e12, 4e6 };
+    result.operation[1] = (struct operation_result){ "update", 6, "F6", "", "another.c", 1e-9, 0, 0, 8 };
     return result;
 }
 
@@ -91,7 +91,7 @@ static void assert_same_operations(const struct result *a, const struct result *
         assert_string_equal(one->file, other->file);
         assert_int_equal(one->layer, other->layer);
         assert_true(one->seconds == other->seconds && one->flops_useful == other->flops_useful &&
-                    one->flops_executed == other->flops_executed);
+                    one->flops_executed == other->flops_executed && one->bytes == other->bytes);
     }
 }
 

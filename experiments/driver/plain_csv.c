@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "experiments/driver/plain_csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cuts a line into cells in place; how many there are, -1 where its end is missing. */
+static int split(char *line, const char *cell[PLAIN_CSV_CELLS])
+{
+    char *end = strchr(line, '\n'), *at = line;
+    int count = 0;
+    if (!end)
+        return -1;
+    *end = '\0';
+    while (at && count < PLAIN_CSV_CELLS)
+        cell[count++] = strsep(&at, ",");
+    return count;
+}
+
+bool plain_csv_open(struct plain_csv *csv, const char *path)
+{
+    *csv = (struct plain_csv){ .file = fopen(path, "r") };
+    if (csv->file && fgets(csv->header, sizeof csv->header, csv->file))
+        csv->columns = split(csv->header, csv->name);
+    return csv->columns > 0;
+}
+
+void plain_csv_close(struct plain_csv *csv)
+{
+    if (csv->file)
+        fclose(csv->file);
+    csv->file = NULL;
+}
+
+int plain_csv_find(const struct plain_csv *csv, const char *name)
+{
+    for (int column = 0; column < csv->columns; column++)
+        if (strcmp(csv->name[column], name) == 0)
+            return column;
+    return -1;
+}
+
+bool plain_csv_next(struct plain_csv *csv)
+{
+    return fgets(csv->line, sizeof csv->line, csv->file) && split(csv->line, csv->cell) == csv->columns;
+}
+
+double plain_csv_number(const struct plain_csv *csv, int column)
+{
+    return column >= 0 && *csv->cell[column] ? strtod(csv->cell[column], NULL) : NAN;
+}
