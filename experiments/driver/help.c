@@ -23,7 +23,7 @@ static const char help[] =
     "  --analyse FOLDER...   say why: break-even, what a step costs, scaling over threads; also at the end of a run\n"
     "  --report FOLDER...    a page for each of these runs, and one over all of them in the folder of --out\n"
     "  --compare BASE RUN... which points became faster or slower: folders, previous, latest; --threshold PERCENT (5)\n"
-    "  --ceilings            measure what this machine can do at most, which rows are held against, and show it\n"
+    "  --ceilings            what this machine can do at most; --resolution: what the harness can tell apart on it\n"
     "  --layers              also time every operation of each point: a table, and layers.csv beside the rows\n"
     "  --explain POINT       operations of one point, FLOPs, kernels; --profile POINT: a step for ncu, nsys, perf\n"
     "  --fetch SET           download mnist, fashion, cifar10 or norb and check it; into --data FOLDER, or data/\n"

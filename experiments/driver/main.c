@@ -12,6 +12,7 @@
 #include "experiments/driver/options.h"
 #include "experiments/driver/outputs.h"
 #include "experiments/driver/report.h"
+#include "experiments/driver/resolution.h"
 #include "experiments/driver/sweep.h"
 #include "experiments/driver/table.h"
 
@@ -233,6 +234,10 @@ static void act(struct run *run)
     case ACTION_COMPARE:
         choose_results(run);
         exit_at_least(run, compare_folders(&run->options, run->results));
+        break;
+    case ACTION_RESOLUTION:
+        choose_results(run);
+        exit_at_least(run, resolution_asked(&run->options, run->results, run->argv[0]));
         break;
     case ACTION_RUN:
     case ACTION_DRY_RUN:

@@ -27,6 +27,7 @@ enum {
     OPT_COMPARE,
     OPT_THRESHOLD,
     OPT_EXPLAIN,
+    OPT_RESOLUTION,
     OPT_PROFILE,
     OPT_LAYERS,
     OPT_LIST,
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
     { "compare", no_argument, NULL, OPT_COMPARE },
     { "threshold", required_argument, NULL, OPT_THRESHOLD },
     { "ceilings", no_argument, NULL, OPT_CEILINGS },
+    { "resolution", no_argument, NULL, OPT_RESOLUTION },
     { "explain", required_argument, NULL, OPT_EXPLAIN },
     { "profile", required_argument, NULL, OPT_PROFILE },
     { "layers", no_argument, NULL, OPT_LAYERS },
@@ -260,6 +262,7 @@ static const struct {
     { OPT_CEILINGS, ACTION_CEILINGS },
     { OPT_ANALYSE, ACTION_ANALYSE },
     { OPT_COMPARE, ACTION_COMPARE },
+    { OPT_RESOLUTION, ACTION_RESOLUTION },
 };
 
 static int read_option(struct options *options, int option, char **argv, struct cnn_error *error)
@@ -355,6 +358,10 @@ static int check(const struct options *options, struct cnn_error *error)
     if (options->action == ACTION_COMPARE && options->arguments.count < 2)
         return cnn_error_set(error, CNN_INVALID,
                              "--compare: expected two runs or more, base first, as in --compare previous latest");
+    if (options->action == ACTION_RESOLUTION && options->arguments.count == 0 &&
+        options->sets.count + options->filters.count + options->backends.count > 0)
+        return cnn_error_set(error, CNN_INVALID,
+                             "--resolution: --set, --filter and the like are about a study: name one");
     if ((options->action == ACTION_COMPARE || options->action == ACTION_EXPLAIN) && options->format == FORMAT_JSON)
         return cnn_error_set(error, CNN_INVALID, "--format json: --compare and --explain write a table or csv");
     if (runs_studies(options->action) && options->arguments.count == 0)

@@ -48,8 +48,9 @@ struct point {
     double warmup;   /* seconds */
     double max_time; /* seconds of samples at most */
     int min_samples, max_samples;
-    double interval;   /* stop when the relative half-width of the 95 % interval of the median is within this */
-    double timeout;    /* seconds for the whole child; 0: none; negative: by the estimate */
+    double planted;  /* extra steps inside a sample's clock, as a share of those it counts: a slowdown of known size */
+    double interval; /* stop when the relative half-width of the 95 % interval of the median is within this */
+    double timeout;  /* seconds for the whole child; 0: none; negative: by the estimate */
     char answers[512]; /* folder where points of a run share what the oracle said; empty: none is shared */
     /* accuracy */
     char data[32]; /* "digits", "mnist"; timed phases: "normal" is seeded N(0,1) */

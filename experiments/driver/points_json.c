@@ -234,6 +234,7 @@ static void walk_measuring(struct walk *walk, struct point *point)
     walk_double(walk, "max_time", &point->max_time);
     walk_int(walk, "min_samples", &point->min_samples);
     walk_int(walk, "max_samples", &point->max_samples);
+    walk_double(walk, "planted", &point->planted);
     walk_double(walk, "interval", &point->interval);
     walk_double(walk, "timeout", &point->timeout);
     walk_text(walk, "answers", point->answers, sizeof point->answers);

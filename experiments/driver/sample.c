@@ -18,6 +18,7 @@
 #define RESTARTS_MAX 20
 #define CLOCKS_DIFFER 0.01
 #define EVENT_RESOLUTION 2e-6 /* seconds; a CUDA event's is 0.5 us, and there are two */
+#define PLANTED_STEPS 100
 
 struct sampler {
     struct bench *bench;
@@ -78,15 +79,21 @@ static int prepare(struct sampler *sampler, struct cnn_error *error)
     return bench->backend->sync(bench->program, error);
 }
 
+/* The steps that a sample runs: those it counts, and planted ones. */
+static int steps_run(const struct sampler *sampler)
+{
+    return sampler->steps + (int)round(sampler->bench->point->planted * sampler->steps);
+}
+
 static int run_resident(struct sampler *sampler, struct cnn_error *error)
 {
-    return bench_run(sampler->bench, sampler->phase, sampler->steps, error) ||
+    return bench_run(sampler->bench, sampler->phase, steps_run(sampler), error) ||
            sampler->bench->backend->sync(sampler->bench->program, error);
 }
 
 static int run_copied(struct sampler *sampler, struct cnn_error *error)
 {
-    for (int step = 0; step < sampler->steps; step++)
+    for (int step = steps_run(sampler); step > 0; step--)
         if (load(sampler, 0, error) || bench_run(sampler->bench, sampler->phase, 1, error) || fetch(sampler, 1, error))
             return error->status;
     return CNN_OK;
@@ -102,7 +109,7 @@ static int take(struct sampler *sampler, double *seconds, struct cnn_counters *c
     if (resident ? run_resident(sampler, error) : run_copied(sampler, error))
         return error->status;
     *seconds = clock_seconds() - start;
-    if (resident && fetch(sampler, sampler->steps, error))
+    if (resident && fetch(sampler, steps_run(sampler), error))
         return error->status;
     if (sampler->bench->backend->counters(sampler->bench->program, counters, error))
         return error->status;
@@ -142,6 +149,8 @@ static int warm_up(struct sampler *sampler, struct cnn_error *error)
         }
     }
     sampler->steps = (int)fmin(STEPS_MAX, fmax(1, ceil(1.1 * sampler->target / fastest)));
+    if (sampler->bench->point->planted > 0) /* whole percents are whole steps */
+        sampler->steps += (PLANTED_STEPS - sampler->steps % PLANTED_STEPS) % PLANTED_STEPS;
     return CNN_OK;
 }
 

@@ -77,6 +77,7 @@ static void actions(void **state)
         { "--compare|a|b", ACTION_COMPARE },
         { "--ceilings", ACTION_CEILINGS },
         { "--explain|width=1|a", ACTION_EXPLAIN },
+        { "--resolution", ACTION_RESOLUTION },
         { "--profile|width=1|a", ACTION_PROFILE },
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -112,6 +113,7 @@ static void mistakes_are_told(void **state)
         { "--analyse", "--analyse: expected the folder of a run" },
         { "--dry-run", "no study given" },
         { "--explain|width=1", "no study given" },
+        { "--resolution|--filter|train", "name one" },
         { "--explain|width=1|a.cfg|--format|json", "write a table or csv" },
         { "--explain|width=1|--dry-run|a.cfg", "exclude each other" },
         { "--compare|a", "--compare: expected two runs or more" },

@@ -309,6 +309,25 @@ static void answers_are_checked(void **state)
     result_free(&result);
 }
 
+/* Half as many steps again are inside the clock and in the answers, but not among those that seconds are divided by. */
+static void planted_work_is_really_done(void **state)
+{
+    (void)state;
+    static const enum cnn_copies copies[] = { CNN_COPIES_NONE, CNN_COPIES_ANSWER };
+    for (int c = 0; c < 2; c++) {
+        struct point point = a_point(POINT_TRAIN, copies[c]);
+        struct result result;
+        point.planted = 0.5;
+        seen = (struct cnn_program){ .step_seconds = 1e-5 };
+        sampled(&point, &result);
+        assert_int_equal(result.steps_per_sample % 100, 0);
+        assert_true(result.min >= 1.5e-5);
+        if (copies[c] == CNN_COPIES_NONE)
+            assert_true(2 * seen.most_steps >= 3 * result.steps_per_sample);
+        result_free(&result);
+    }
+}
+
 static void the_clock_is_steady_and_fine(void **state)
 {
     (void)state;
@@ -334,6 +353,7 @@ int main(void)
         cmocka_unit_test(the_stop_says_why),
         cmocka_unit_test(no_work_is_not_zero_time),
         cmocka_unit_test(answers_are_checked),
+        cmocka_unit_test(planted_work_is_really_done),
         cmocka_unit_test(the_clock_is_steady_and_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
