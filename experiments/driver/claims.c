@@ -150,6 +150,12 @@ static void note_absent(struct claim_finding *finding, const struct chart_run *r
     }
 }
 
+/* A network grows by these; a batch is no larger network. */
+static bool is_size(enum row_column axis)
+{
+    return axis == ROW_WIDTH || axis == ROW_DEPTH || axis == ROW_IMAGE;
+}
+
 static bool walk_line(struct claim_finding *finding, const struct chart_run *run, const struct chart_figure *figure,
                       const struct study_pair *pair)
 {
@@ -171,7 +177,7 @@ static bool walk_line(struct claim_finding *finding, const struct chart_run *run
         line.base[line.count] = log(row_number(base, ROW_SECONDS_PER_STEP));
         line.other[line.count++] = log(row_number(other, ROW_SECONDS_PER_STEP));
     }
-    if (fine && figure->axis->number)
+    if (fine && is_size(figure->axis->column))
         judge_growth(finding, &line);
     if (fine && finding->points == 0)
         note_absent(finding, run, figure, pair);

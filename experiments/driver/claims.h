@@ -4,10 +4,10 @@
  *
  * Ratio "2..24": the low end holds if the smallest ratio's lower bound is at least 2, the high end if the largest ratio
  * is within a quarter of 24 (above: exceeded). Both: holds; one of them, or some points inside: in part. Ratio "100..":
- * holds if every lower bound is at least 100, in part if any is at least 30. Growth: over an axis, Kendall's tau of the
- * ratio is positive with p < 0.05, and the other side's time grows slower with the work than the base's, its slope (log
- * against log) lying below by more than both intervals; one of the two: in part. Fewer than five points show no growth
- * either way. */
+ * holds if every lower bound is at least 100, in part if any is at least 30. Growth: over width, depth or image,
+ * Kendall's tau of the ratio is positive with p < 0.05, and the other side's time grows slower with the work than the
+ * base's, its slope (log against log) lying below by more than both intervals; one of the two: in part. Fewer than five
+ * points show no growth either way. */
 #ifndef DRIVER_CLAIMS_H
 #define DRIVER_CLAIMS_H
 

@@ -184,6 +184,23 @@ static void growth_needs_order_and_slope(void **state)
     }
 }
 
+/* A larger batch is no larger network. */
+static void growth_is_of_the_network(void **state)
+{
+    (void)state;
+    struct run run;
+    run_start(&run, "growth = true;");
+    for (int batch = 1; batch <= 64; batch *= 2) {
+        add(&run, "old", 32, batch, CNN_OK, batch);
+        add(&run, "new", 32, batch, CNN_OK, 1);
+    }
+    const struct claim_finding *finding = judge(&run);
+    assert_string_equal(finding->axis, "batch");
+    assert_int_equal(finding->points, 7);
+    assert_int_equal(finding->word, CLAIM_NOT_MEASURED);
+    run_end(&run);
+}
+
 /* Two lines of one question become one answer over all their points. */
 static void lines_merge_into_one_verdict(void **state)
 {
@@ -243,6 +260,7 @@ int main(void)
         cmocka_unit_test(what_has_no_point_is_not_measured),
         cmocka_unit_test(only_ok_rows_are_judged),
         cmocka_unit_test(growth_needs_order_and_slope),
+        cmocka_unit_test(growth_is_of_the_network),
         cmocka_unit_test(lines_merge_into_one_verdict),
         cmocka_unit_test(verdicts_are_written_down),
     };
