@@ -105,9 +105,59 @@ static void what_is_no_run_of_ours_is_not_added_to(void **state)
     assert_null(second);
 }
 
+/* Rows that stay behind take their samples with them; the others get new numbers. */
+static void another_run_begins_with_rows_of_this_one(void **state)
+{
+    static const enum cnn_status statuses[] = { CNN_OK, CNN_MISMATCH, CNN_UNSTABLE };
+    struct point point = a_point();
+    struct result result = a_result();
+    struct cnn_error error = { CNN_OK, "" };
+    char from[FILES_PATH], to[FILES_PATH], path[FILES_PATH * 2];
+    struct rows_writer *writer = open_run(*state);
+    for (int i = 0; i < 3; i++) {
+        result.status = statuses[i];
+        result.sample[0] = i + 1;
+        point.batch = i + 1;
+        append(writer, &point, &result);
+    }
+    snprintf(from, sizeof from, "%s", rows_folder(writer));
+    rows_close(writer, NULL);
+    writer = open_run(*state);
+    snprintf(to, sizeof to, "%s", rows_folder(writer));
+    rows_close(writer, NULL);
+    char *before = file_of(from, "rows.csv");
+    if (rows_copy(from, to, 1u << CNN_MISMATCH, &error) || rows_reopen(&writer, to, &error))
+        fail_msg("%s", error.text);
+    point.batch = 9;
+    append(writer, &point, &result);
+    assert_int_equal(rows_close(writer, &error), CNN_OK);
+    struct rows old, new;
+    snprintf(path, sizeof path, "%s/rows.csv", from);
+    assert_int_equal(rows_read(&old, path, &error), CNN_OK);
+    snprintf(path, sizeof path, "%s/rows.csv", to);
+    assert_int_equal(rows_read(&new, path, &error), CNN_OK);
+    assert_int_equal(new.count, 3);
+    for (int column = 0; column < ROW_COLUMN_COUNT; column++) {
+        assert_string_equal(new.list[0].cell[column], old.list[0].cell[column]);
+        assert_string_equal(new.list[1].cell[column], old.list[2].cell[column]);
+    }
+    char *samples = file_of(to, "samples.csv"), *after = file_of(from, "rows.csv");
+    assert_non_null(strstr(samples, "\n2,omp,lenet5,4,1,32,3,train,1,3,\n"));
+    assert_non_null(strstr(samples, "\n3,omp,lenet5,4,1,32,9,train,1,3,\n"));
+    assert_null(strstr(samples, "lenet5,4,1,32,2,train"));
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    free(samples);
+    rows_free(&old);
+    rows_free(&new);
+    result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_run_begins_with_rows_of_this_one),
         cmocka_unit_test(a_run_that_broke_off_goes_on),
         cmocka_unit_test(a_run_without_rows_goes_on),
         cmocka_unit_test(what_is_no_run_of_ours_is_not_added_to),
