@@ -55,6 +55,8 @@ double progress_cost(const struct point *point, const struct cnn_network *networ
     struct verify_extent extent = verify_extent(network, point->batch, train);
     double step = (train ? 6.0 : 2.0) * (double)network->macs * point->batch / guessed_flops(point);
     double gate = extent.distinct * verify_oracle_seconds(network, extent.gradient) + step;
+    if (extent.stand_in) /* two steps of one image */
+        gate += 2 * 6.0 * (double)network->macs / GUESSED_FLOPS_PLAIN;
     return PROCESS_SECONDS + gate +
            (point->phase == POINT_ACCURACY ? accuracy_cost(point, network) : samples_cost(point, step));
 }

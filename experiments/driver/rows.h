@@ -101,7 +101,7 @@ enum row_column {
     ROW_VERIFY_SECONDS,
     ROW_WARMUP_SECONDS,
     ROW_VERIFIED_ERROR_OVER_BOUND,
-    ROW_VERIFIED_BY, /* "oracle", or the backend that stood in for it */
+    ROW_VERIFIED_BY, /* "oracle", or "oracle, naive" where plain loops stood in for its gradient */
     ROW_CLOCK_MHZ_LOW,
     ROW_CLOCK_MHZ_HIGH,
     ROW_THROTTLED, /* why the device held back while it was timed */

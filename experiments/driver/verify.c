@@ -9,14 +9,10 @@
  *             oracle's bound.
  * NaN compares as wrong.
  *
- * How much the oracle does is bounded, since it takes about ORACLE_SECONDS_PER_MAC (measured: 5e-9 to 9e-9 on an EPYC
- * core, 1.5e-8 for narrow layers): 8 distinct images; down to 4 while they would take more than ORACLE_SECONDS_QUICK;
- * down to 1 while they would take more than ORACLE_SECONDS_USUAL; no gradient where that of a single image would take
- * more than ORACLE_SECONDS_MOST. The forward pass of one image is always checked. With less than 4 distinct images in a
- * batch that has room for them, or no gradient, the row says so. */
+ * How much of this the oracle does is settled in verify_extent.c; where it is little, the row says so. */
 #include "experiments/driver/verify.h"
 #include "experiments/driver/oracle.h"
-#include "lib/checked.h"
+#include "experiments/driver/standin.h"
 #include "lib/loss.h"
 #include "lib/random.h"
 
@@ -26,12 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORACLE_SECONDS_PER_MAC 7e-9
-#define ORACLE_SECONDS_QUICK 0.25
-#define ORACLE_SECONDS_USUAL 20.0
-#define ORACLE_SECONDS_MOST 60.0
-#define DISTINCT_MOST 8
-#define DISTINCT_WANTED 4
 #define GATE_RATE 65536.0
 #define ROUNDOFF 0x1p-24 /* of fp32 */
 #define TINY 0x1p-120    /* what flushed subnormals may lose, well above 2^-126 */
@@ -41,6 +31,8 @@ struct gate {
     enum cnn_phase phase;
     struct verify_extent extent;
     struct oracle_answer oracle;
+    double *stand_in;                          /* gradients, then how far they may be off; NULL: nobody stands in */
+    struct cnn_error without;                  /* why not */
     float *images, *distinct;                  /* of the batch; of the oracle */
     int32_t *labels, *distinct_labels, *place; /* place[i]: which distinct image stands at i */
     double *counts;
@@ -49,40 +41,6 @@ struct gate {
     double worst; /* largest |error| / bound */
     struct cnn_error *error;
 };
-
-double verify_oracle_seconds(const struct cnn_network *network, bool gradient)
-{
-    return ORACLE_SECONDS_PER_MAC * (gradient ? 3.0 : 1.0) * (double)network->macs;
-}
-
-struct verify_extent verify_extent(const struct cnn_network *network, int batch, bool train)
-{
-    struct verify_extent extent = { .distinct = batch < DISTINCT_MOST ? batch : DISTINCT_MOST, .gradient = train };
-    if (train && verify_oracle_seconds(network, true) > ORACLE_SECONDS_MOST)
-        extent.gradient = false;
-    double each = verify_oracle_seconds(network, extent.gradient);
-    while (extent.distinct > DISTINCT_WANTED && extent.distinct * each > ORACLE_SECONDS_QUICK)
-        extent.distinct--;
-    while (extent.distinct > 1 && extent.distinct * each > ORACLE_SECONDS_USUAL)
-        extent.distinct--;
-    return extent;
-}
-
-int64_t verify_bytes(const struct cnn_network *network, int batch, bool train)
-{
-    int64_t values = cnn_shape_size(network->input), floats, bytes;
-    for (int l = 0; l < network->layer_count && values >= 0; l++)
-        if (!cnn_add(values, cnn_shape_size(network->layers[l].out), &values))
-            values = -1;
-    /* the oracle keeps value, bound, gradient and its bound of every output, and as much for the parameters */
-    int distinct = verify_extent(network, batch, train).distinct;
-    if (values < 0 || !cnn_mul3(values, distinct, 4 * sizeof(double), &bytes) ||
-        !cnn_accumulate(network->parameters, 4 * sizeof(double) + 2 * sizeof(float), &bytes))
-        return -1;
-    floats = cnn_shape_size(network->input) + network->classes + 4;
-    return cnn_mul(floats, (int64_t)batch * (int64_t)sizeof(float), &floats) && cnn_add(bytes, floats, &bytes) ? bytes
-                                                                                                               : -1;
-}
 
 /* Unequal counts that sum up to the batch, each at least 1, then their places in random order. */
 static void deal_places(struct gate *gate, struct cnn_random *random)
@@ -146,6 +104,7 @@ static int open_gate(struct gate *gate)
 static void close_gate(struct gate *gate)
 {
     oracle_free(&gate->oracle);
+    free(gate->stand_in);
     free(gate->images);
     free(gate->distinct);
     free(gate->labels);
@@ -175,6 +134,34 @@ static int ask_oracle(struct gate *gate)
     return CNN_OK;
 }
 
+/* Without it gradients are not checked, which the row says. */
+static void ask_standin(struct gate *gate)
+{
+    const struct bench *bench = gate->bench;
+    int64_t parameters = bench->network->parameters;
+    const struct standin_question question = {
+        .network = bench->network,
+        .parameters = bench->parameters,
+        .image = gate->distinct,
+        .label = gate->distinct_labels[0],
+        .batch = bench->options.batch,
+        .precision = bench->options.precision,
+        .output = gate->oracle.output,
+        .output_bound = gate->oracle.output_bound,
+    };
+    if (!strcmp(bench->options.algorithm, "naive") && !strcmp(bench->backend->name, "cpu")) {
+        cnn_error_set(&gate->without, CNN_SKIPPED, "these are the loops that stand in for the oracle");
+        return;
+    }
+    gate->stand_in = calloc(2 * (size_t)parameters, sizeof *gate->stand_in);
+    if (gate->stand_in && !standin_gradient(&question, gate->stand_in, gate->stand_in + parameters, &gate->without))
+        return;
+    if (!gate->stand_in)
+        cnn_error_set(&gate->without, CNN_OOM, "no memory for a stand-in of the oracle");
+    free(gate->stand_in);
+    gate->stand_in = NULL;
+}
+
 /* False where `found` is not within `bound` of `expected`; the caller then says what it was. NaN and infinity never
  * are. */
 static bool within(struct gate *gate, double found, double expected, double bound)
@@ -197,8 +184,9 @@ static int mismatch(struct gate *gate, double found, double expected, double bou
     va_start(list, format);
     vsnprintf(where, sizeof where, format, list);
     va_end(list);
-    return cnn_error_set(gate->error, CNN_MISMATCH, "%s: found %.9g, the oracle has %.9g and allows +-%.3g", where,
-                         found, expected, bound);
+    return cnn_error_set(gate->error, CNN_MISMATCH, "%s: found %.9g, %s has %.9g and allows +-%.3g", where, found,
+                         gate->stand_in && gate->phase == CNN_PHASE_TRAIN ? "the stand-in of the oracle" : "the oracle",
+                         expected, bound);
 }
 
 static const char *phase_word(enum cnn_phase phase)
@@ -293,7 +281,8 @@ static const struct cnn_layer *layer_of_parameter(const struct cnn_network *netw
 static int compare_gradient(struct gate *gate)
 {
     const struct cnn_network *network = gate->bench->network;
-    const double *expected = gate->oracle.gradient, *bounds = gate->oracle.gradient_bound;
+    const double *expected = gate->stand_in ? gate->stand_in : gate->oracle.gradient;
+    const double *bounds = gate->stand_in ? gate->stand_in + network->parameters : gate->oracle.gradient_bound;
     for (int64_t i = 0; i < network->parameters; i++) {
         double after = gate->after[i], found = (gate->bench->parameters[i] - after) / GATE_RATE;
         double bound = bounds[i] + ROUNDOFF * (2 * fabs(expected[i]) + fabs(after) / GATE_RATE) + TINY;
@@ -337,7 +326,7 @@ static int check_phase(struct gate *gate)
     if (gate->phase != CNN_PHASE_CLASSIFY && compare_sums(gate, &answer))
         return gate->error->status;
     if (gate->phase == CNN_PHASE_TRAIN)
-        return gate->extent.gradient ? compare_gradient(gate) : CNN_OK;
+        return gate->extent.gradient || gate->stand_in ? compare_gradient(gate) : CNN_OK;
     if (memcmp(gate->after, gate->bench->parameters, (size_t)gate->bench->network->parameters * sizeof(float)) != 0)
         return cnn_error_set(gate->error, CNN_MISMATCH, "%s: parameters changed", phase_word(gate->phase));
     return CNN_OK;
@@ -346,11 +335,12 @@ static int check_phase(struct gate *gate)
 static void remark(const struct gate *gate, struct result *result)
 {
     const struct cnn_network *network = gate->bench->network;
-    bool train = gate->bench->options.phases & CNN_PHASE_TRAIN;
-    if (train && !gate->extent.gradient)
-        result_remark(result, "gradients were not checked: the oracle would take about %.0f s for those of one image",
-                      verify_oracle_seconds(network, true));
-    if (gate->extent.distinct < DISTINCT_WANTED && gate->extent.distinct < gate->bench->options.batch)
+    snprintf(result->verified_by, sizeof result->verified_by, gate->stand_in ? "oracle, naive" : "oracle");
+    if (gate->extent.stand_in && !gate->stand_in)
+        result_remark(result,
+                      "gradients were not checked: the oracle would take about %.0f s for those of one image; %s",
+                      verify_oracle_seconds(network, true), gate->without.text);
+    if (gate->extent.distinct < VERIFY_DISTINCT_WANTED && gate->extent.distinct < gate->bench->options.batch)
         result_remark(result, "checked with %d distinct image%s: the oracle takes about %.0f s for each",
                       gate->extent.distinct, gate->extent.distinct == 1 ? "" : "s",
                       verify_oracle_seconds(network, gate->extent.gradient));
@@ -367,6 +357,8 @@ int verify_program(struct bench *bench, struct result *result, struct cnn_error 
     int status = open_gate(&gate);
     if (status == CNN_OK)
         status = ask_oracle(&gate);
+    if (status == CNN_OK && gate.extent.stand_in)
+        ask_standin(&gate);
     for (size_t i = 0; status == CNN_OK && i < sizeof phases / sizeof *phases; i++) {
         gate.phase = phases[i];
         if (bench->options.phases & gate.phase)
