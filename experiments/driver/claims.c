@@ -13,25 +13,36 @@
 
 /* ---- words ---- */
 
+/* "9 of 10 inside: image 40..104" */
+static const char *inside_words(const struct claim_finding *finding, char out[160])
+{
+    bool told = finding->inside > 0 && finding->inside < finding->points && *finding->where;
+    snprintf(out, 160, "%d of %d inside%s%.120s", finding->inside, finding->points, told ? ": " : "",
+             told ? finding->where : "");
+    return out;
+}
+
 static void decide_closed(struct claim_finding *finding)
 {
+    char inside[160];
     bool low = finding->least.low >= finding->low;
     bool above = finding->most.value > (1 + NEAR) * finding->high;
     bool high = !above && finding->most.value >= (1 - NEAR) * finding->high;
     finding->word = low && high ? CLAIM_HOLDS : low || high || finding->inside > 0 ? CLAIM_IN_PART : CLAIM_NOT_HERE;
-    snprintf(finding->why, sizeof finding->why, "low end %s, high end %s; %d of %d inside", low ? "holds" : "missed",
+    snprintf(finding->why, sizeof finding->why, "low end %s, high end %s; %s", low ? "holds" : "missed",
              high    ? "holds"
              : above ? "exceeded"
                      : "not reached",
-             finding->inside, finding->points);
+             inside_words(finding, inside));
 }
 
 static void decide_open(struct claim_finding *finding)
 {
+    char inside[160];
     finding->word = finding->inside == finding->points                ? CLAIM_HOLDS
                     : finding->most.low >= ORDER_SHARE * finding->low ? CLAIM_IN_PART
                                                                       : CLAIM_NOT_HERE;
-    snprintf(finding->why, sizeof finding->why, "%d of %d inside%s", finding->inside, finding->points,
+    snprintf(finding->why, sizeof finding->why, "%s%s", inside_words(finding, inside),
              finding->word == CLAIM_IN_PART && finding->inside == 0 ? ", the largest within a third of it" : "");
 }
 
@@ -99,6 +110,31 @@ static bool line_open(struct line *line, int room)
     return line->x;
 }
 
+static bool is_inside(const struct claim_finding *finding, const struct chart_ratio *ratio)
+{
+    return ratio->low >= finding->low && (!(finding->high > 0) || ratio->high <= finding->high);
+}
+
+/* Where a claim holds along a line: "image 40..72, 96 at batch 1"; `inside` says it of each measured place. */
+static void note_where(struct claim_finding *finding, const struct chart_figure *figure,
+                       const struct chart_place *places, const bool *inside, int count)
+{
+    char *out = finding->where;
+    size_t size = sizeof finding->where, used = 0;
+    for (int from = 0, to; from < count && used < size; from = to) {
+        for (to = from + 1; to < count && inside[to] == inside[from]; to++)
+            ;
+        if (!inside[from])
+            continue;
+        used += used ? (size_t)snprintf(out + used, size - used, ", %s", places[from].text)
+                     : (size_t)snprintf(out, size, "%s %s", figure->axis->name, places[from].text);
+        if (to - from > 1 && used < size)
+            used += (size_t)snprintf(out + used, size - used, "..%s", places[to - 1].text);
+    }
+    if (used > 0 && used < size && *figure->cut)
+        snprintf(out + used, size - used, " at %s", figure->cut);
+}
+
 static void note_ratio(struct claim_finding *finding, const struct chart_figure *figure,
                        const struct chart_place *place, const struct chart_ratio *ratio)
 {
@@ -107,7 +143,6 @@ static void note_ratio(struct claim_finding *finding, const struct chart_figure 
              figure->cut);
     if (!*place->text)
         snprintf(here.at, sizeof here.at, "%.150s", figure->cut);
-    finding->inside += ratio->low >= finding->low && (!(finding->high > 0) || ratio->high <= finding->high);
     if (finding->points == 0 || ratio->value < finding->least.value)
         finding->least = here;
     if (finding->points == 0 || ratio->value > finding->most.value)
@@ -160,9 +195,10 @@ static bool walk_line(struct claim_finding *finding, const struct chart_run *run
                       const struct study_pair *pair)
 {
     struct chart_place *places = malloc(((size_t)figure->row_count + 1) * sizeof *places);
+    bool *inside = malloc(((size_t)figure->row_count + 1) * sizeof *inside);
     struct line line = { 0 };
     int count = places ? chart_places(run, figure, places) : 0;
-    bool fine = places && line_open(&line, count);
+    bool fine = places && inside && line_open(&line, count);
     for (int i = 0; fine && i < count; i++) {
         const struct row *base = chart_row_at(run, figure, pair->base, &places[i]);
         const struct row *other = chart_row_at(run, figure, pair->other, &places[i]);
@@ -171,17 +207,23 @@ static bool walk_line(struct claim_finding *finding, const struct chart_run *run
             continue;
         struct chart_ratio ratio = chart_ratio_of(base, other);
         note_ratio(finding, figure, &places[i], &ratio);
-        line.x[line.count] = places[i].x;
+        inside[line.count] = is_inside(finding, &ratio);
+        finding->inside += inside[line.count];
+        places[line.count] = places[i];
+        line.x[line.count] = places[line.count].x;
         line.ratio[line.count] = ratio.value;
         line.work[line.count] = log(row_number(base, ROW_MACS_PER_IMAGE) * row_number(base, ROW_BATCH));
         line.base[line.count] = log(row_number(base, ROW_SECONDS_PER_STEP));
         line.other[line.count++] = log(row_number(other, ROW_SECONDS_PER_STEP));
     }
+    if (fine && finding->low > 0)
+        note_where(finding, figure, places, inside, line.count);
     if (fine && is_size(figure->axis->column))
         judge_growth(finding, &line);
     if (fine && finding->points == 0)
         note_absent(finding, run, figure, pair);
     free(line.x);
+    free(inside);
     free(places);
     return fine;
 }
@@ -292,6 +334,9 @@ static void add_up(struct claim_finding *sum, const struct claim_finding *one)
     sum->lines += one->lines;
     sum->growing += one->growing;
     sum->partly += one->partly;
+    size_t used = strlen(sum->where);
+    if (*one->where)
+        snprintf(sum->where + used, sizeof sum->where - used, "%s%s", used ? "; " : "", one->where);
     sum->ordered = false;
     sum->axis[0] = sum->cut[0] = '\0';
     if (strcmp(sum->study, one->study))

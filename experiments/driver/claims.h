@@ -32,6 +32,7 @@ struct claim_finding {
     char machine[64], study[64];
     double low, high; /* as claimed; low 0: of growth alone */
     bool growth;
+    char where[160];    /* these latter: "image 40..72, 96 at batch 1" */
     int points, inside; /* both sides ok; of these, whole interval within what is claimed */
     struct claim_ratio least, most;
     bool ordered, sloped; /* enough points for the two below */

@@ -106,6 +106,7 @@ static void a_range_holds_at_both_ends(void **state)
     EXPECT("ratio = \"2..24\";", CLAIM_IN_PART, "low end holds, high end exceeded; 1 of 3 inside", 12, 40, 300);
     EXPECT("ratio = \"2..24\";", CLAIM_IN_PART, "low end holds, high end not reached; 2 of 2 inside", 3, 17);
     EXPECT("ratio = \"2..24\";", CLAIM_IN_PART, "low end missed, high end not reached; 1 of 2 inside", 1.1, 5);
+    EXPECT("ratio = \"2..24\";", CLAIM_IN_PART, "3 of 5 inside: image 32, 48..56", 3, 50, 4, 5, 90);
     EXPECT("ratio = \"2..24\";", CLAIM_NOT_HERE, "0 of 3 inside", 0.5, 1, 1.9);
 }
 
