@@ -135,8 +135,11 @@ bool list_print(FILE *out, int columns)
     vocabulary_print(out, "loss", WORDS_LOSSES, columns);
     algorithms_print(out, columns);
     axes_print(out, columns);
-    fputs("\nData sets and figures:\n", out);
-    vocabulary_print(out, "data", WORDS_DATA, columns);
+    fputs("\nData sets (data = \"mnist\"), what is done to images, figures:\n", out);
+    entry_print(out, "normal", "seeded noise, for timing", columns);
+    for (const char *const *name = cnn_dataset_names(); *name; name++)
+        entry_print(out, *name, cnn_dataset_summary(*name), columns);
+    entry_print(out, "distort", "\"rotate 10 zoom 0.1 shear 0.1 shift 1 elastic 34 sigma 4\", any of them", columns);
     vocabulary_print(out, "pixels", WORDS_PIXELS, columns);
     vocabulary_print(out, "figures", WORDS_FIGURES, columns);
     return !ferror(out);

@@ -53,7 +53,7 @@ case $out in *'cuda: not available'*) gpu='' ;; *) gpu=yes ;; esac
 run --list
 expect 0 --list
 for word in cpu omp cuda lenet5 simard garcia jahrer mlp stack large conv subsample maxpool avgpool full tanh naive direct \
-    conv_forward width depth image batch threads connections copies launch precision isa phase digits mnist; do
+    conv_forward width depth image batch threads connections copies launch precision isa phase digits mnist fashion cifar10 norb idx distort; do
     printf '%s\n' "$out" | grep -qw -- "$word" || fail "--list does not name $word"
 done
 [ -z "$(ls -d results 2>/dev/null)" ] || fail 'results appear without a run'
