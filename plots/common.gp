@@ -48,7 +48,10 @@ typed(i) = strcol(1) eq published_id[i] && strcol(6) eq 'published' ? number(3) 
 W = millimetres > 0 ? millimetres * 96 / 25.4 : 760
 F = latex ? 10.7 : W < 500 ? 9.3 : 12
 entries = strlen(instead) ? 0 : series + published
-legend_rows = W < 500 ? entries : int((entries + 1) / 2)
+longest = 0
+do for [i = 1:series] { longest = strlen(label[i]) > longest ? strlen(label[i]) : longest }
+columns = W < 500 || longest > 34 ? 1 : 2 # of the legend; labels with a machine's name are long
+legend_rows = int((entries + columns - 1) / columns)
 words = latex ? 0 : 1
 above = words * 4.9 * F + 0.4 * F + 1.75 * F * legend_rows
 below = (4.6 + room) * F + words * (F + 1.25 * F * caption_lines)
@@ -66,7 +69,7 @@ if (words) {
     set label 2 caption at screen 0.02, (1.04 * F + 1.25 * F * (caption_lines - 1)) / H left font small(0.7) textcolor '#505050'
 }
 set key at screen 7.6 * F / W, 1 - words * 4.7 * F / H left top horizontal Left reverse noenhanced samplen 2.4 width 1 spacing 1.15
-if (W < 500) { set key maxcols 1 } else { set key maxcols 2 }
+if (columns == 1) { set key maxcols 1 } else { set key maxcols 2 }
 
 set border 3 linecolor '#404040' linewidth 0.8
 set tics nomirror scale 0.5 textcolor '#202020'

@@ -38,28 +38,33 @@ static int draw(void *context, const struct chart_plot *plot, struct cnn_error *
     return status;
 }
 
+int charts_draw_run(struct chart_run *run, const struct chart_style *style, struct cnn_error *error)
+{
+    struct drawing drawing = { .run = run };
+    int status;
+    run->style = style ? *style : (struct chart_style){ 0 };
+    if (!run->style.formats[0])
+        strcpy(run->style.formats, "svg png");
+    snprintf(drawing.folder, sizeof drawing.folder, "%s/charts", run->folder);
+    drawing.drawable = chart_scripts_find(drawing.scripts, sizeof drawing.scripts, &drawing.unavailable) == CNN_OK;
+    if (mkdir(drawing.folder, 0777) && errno != EEXIST)
+        status = cnn_error_set(error, CNN_ERROR, "%s: this folder cannot be made: %s", drawing.folder, strerror(errno));
+    else
+        status = charts_visit(run, draw, &drawing, error);
+    if (status == CNN_OK && !drawing.drawable)
+        status = cnn_error_set(error, CNN_UNAVAILABLE, "no charts: %s; draw them later with --plot %s",
+                               drawing.unavailable.text, run->folder);
+    return status;
+}
+
 int charts_draw(const char *run_folder, const struct chart_style *style, FILE *log, struct cnn_error *error)
 {
     struct chart_run run;
-    struct drawing drawing = { .run = &run };
     int status = chart_run_open(&run, run_folder, log, error);
-    run.style = style ? *style : (struct chart_style){ 0 };
-    if (!run.style.formats[0])
-        strcpy(run.style.formats, "svg png");
     if (status == CNN_OK && run.rows.count == 0)
         chart_say(&run, "no charts: %s/rows.csv has no rows", run_folder);
-    if (status == CNN_OK && run.rows.count > 0) {
-        snprintf(drawing.folder, sizeof drawing.folder, "%s/charts", run_folder);
-        drawing.drawable = chart_scripts_find(drawing.scripts, sizeof drawing.scripts, &drawing.unavailable) == CNN_OK;
-        if (mkdir(drawing.folder, 0777) && errno != EEXIST)
-            status =
-                cnn_error_set(error, CNN_ERROR, "%s: this folder cannot be made: %s", drawing.folder, strerror(errno));
-        else
-            status = charts_visit(&run, draw, &drawing, error);
-        if (status == CNN_OK && !drawing.drawable)
-            status = cnn_error_set(error, CNN_UNAVAILABLE, "no charts: %s; draw them later with --plot %s",
-                                   drawing.unavailable.text, run_folder);
-    }
+    else if (status == CNN_OK)
+        status = charts_draw_run(&run, style, error);
     chart_run_close(&run);
     return status;
 }

@@ -31,4 +31,10 @@ int chart_width_parse(double *millimetres, const char *text, struct cnn_error *e
  * file cannot be written, rows.csv cannot be read, or gnuplot failed. */
 int charts_draw(const char *run_folder, const struct chart_style *style, FILE *log, struct cnn_error *error);
 
+/* Draws the times, rates and speed-ups of several runs of one study together into OUT_FOLDER/charts/: every series of
+ * every run is a line of its own, its label names the machine, its speed-ups are over the base of its own run. Words
+ * are the first run's study's. Otherwise as charts_draw(). */
+int charts_draw_together(const char *const *run_folders, int count, const char *out_folder,
+                         const struct chart_style *style, FILE *log, struct cnn_error *error);
+
 #endif

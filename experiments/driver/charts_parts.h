@@ -16,6 +16,7 @@
 
 struct chart_series {
     const char *id, *label; /* of the rows or the study */
+    int base;               /* place of the series that its speed-ups are over: of its own run */
 };
 
 /* The rows of a run and what its study says about them. */
@@ -23,7 +24,7 @@ struct chart_run {
     const char *folder;
     struct rows rows;
     struct study study;
-    bool has_study;
+    bool has_study, several;     /* several: rows of more than one run, told apart by their series */
     struct chart_series *series; /* in the study's order, then as rows name them */
     int series_count;
     int base;       /* place in `series` */
@@ -36,6 +37,9 @@ struct chart_run {
 /* Reads the folder of a run; close it in either case. The log, which may be NULL, gets a line for what is missing. */
 int chart_run_open(struct chart_run *run, const char *folder, FILE *log, struct cnn_error *error);
 void chart_run_close(struct chart_run *run);
+/* Draws what charts_draw() draws, of a run that is open, into its folder. */
+int charts_draw_run(struct chart_run *run, const struct chart_style *style, struct cnn_error *error);
+
 /* Physical cores of the run's machine, 0 where its record does not say or says that it is not sure. */
 int chart_physical_cores(const struct chart_run *run);
 /* A line on the run's log. */

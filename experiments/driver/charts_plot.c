@@ -118,6 +118,11 @@ static void set_plain(const struct chart_plot *plot, struct chart_point *point, 
         set_rates(point, row);
 }
 
+static bool is_base(const struct chart_run *run, int row)
+{
+    return run->series_of[row] == run->series[run->series_of[row]].base;
+}
+
 static void add_point(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure, int i,
                       const struct chart_place *place)
 {
@@ -140,7 +145,7 @@ static void add_point(struct chart_plot *plot, const struct chart_run *run, cons
             point->fit = run->fit[figure->row[i]];
         return;
     }
-    const struct row *base = chart_row_at(run, figure, run->base, place);
+    const struct row *base = chart_row_at(run, figure, run->series[point->series].base, place);
     if (!base)
         snprintf(point->status, sizeof point->status, "no base");
     else if (row_status(base) != CNN_OK || !chart_has_number(base))
@@ -157,7 +162,7 @@ static int add_points(struct chart_plot *plot, const struct chart_run *run, cons
     int count = chart_places(run, figure, places);
     plot->point = calloc((size_t)figure->row_count * (size_t)count, sizeof *plot->point);
     for (int i = 0; plot->point && i < figure->row_count; i++) {
-        if (plot->ratio && run->series_of[figure->row[i]] == run->base)
+        if (plot->ratio && is_base(run, figure->row[i]))
             continue;
         for (int p = 0; p < count; p++)
             if (at_place(figure->axis, row_of(run, figure, i), &places[p]))
@@ -182,6 +187,13 @@ static void caption_machine(struct chart_plot *plot, const struct chart_run *run
     const struct row *row = row_of(run, figure, 0);
     char samples[CHART_WORD];
     snprintf(samples, sizeof samples, least < most ? "%d to %d" : "%d", least, most);
+    if (run->several) {
+        chart_caption(plot,
+                      "Runs of several machines or times, as named. Medians of %s samples; bars: 95 %% interval "
+                      "of the %s.",
+                      samples, plot->ratio ? "ratio" : "median");
+        return;
+    }
     chart_caption(plot, "Machine %s, %.10s. Medians of %s samples; bars: 95 %% interval of the %s.",
                   row->cell[ROW_MACHINE], row->cell[ROW_STARTED], samples, plot->ratio ? "ratio" : "median");
 }
@@ -189,16 +201,18 @@ static void caption_machine(struct chart_plot *plot, const struct chart_run *run
 /* A speed-up states its base and the base's absolute time. */
 static void caption_base(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
 {
+    const char *label = run->series[run->base].label;
     double least = INFINITY, most = 0;
     for (int i = 0; i < figure->row_count; i++) {
         const struct row *row = row_of(run, figure, i);
-        if (run->series_of[figure->row[i]] != run->base || !chart_has_number(row))
+        if (!is_base(run, figure->row[i]) || !chart_has_number(row))
             continue;
         least = fmin(least, row_number(row, ROW_SECONDS_PER_STEP));
         most = fmax(most, row_number(row, ROW_SECONDS_PER_STEP));
+        label = run->several ? row->cell[ROW_LABEL] : label; /* without a machine */
     }
-    chart_caption(plot, "Base: %s, %.3g to %.3g ms per step. Dotted: 1 (as fast as the base).",
-                  run->series[run->base].label, least * 1e3, most * 1e3);
+    chart_caption(plot, "Base: %s%s, %.3g to %.3g ms per step. Dotted: 1 (as fast as the base).", label,
+                  run->several ? " of each run" : "", least * 1e3, most * 1e3);
 }
 
 static void set_kind(struct chart_plot *plot, const char *kind, const char *phase)

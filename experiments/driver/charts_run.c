@@ -28,7 +28,7 @@ static int series_place(struct chart_run *run, const struct row *row)
     for (int i = 0; i < run->series_count; i++)
         if (strcmp(run->series[i].id, row->cell[ROW_SERIES]) == 0)
             return i;
-    run->series[run->series_count] = (struct chart_series){ row->cell[ROW_SERIES], row->cell[ROW_LABEL] };
+    run->series[run->series_count] = (struct chart_series){ row->cell[ROW_SERIES], row->cell[ROW_LABEL], 0 };
     return run->series_count++;
 }
 
@@ -41,10 +41,13 @@ static int run_series(struct chart_run *run, struct cnn_error *error)
     if (!run->series || !run->series_of)
         return cnn_error_set(error, CNN_OOM, "charts: no memory for %d rows", run->rows.count);
     for (int i = 0; i < run->study.series_count; i++)
-        run->series[run->series_count++] = (struct chart_series){ run->study.series[i].id, run->study.series[i].label };
+        run->series[run->series_count++] =
+            (struct chart_series){ run->study.series[i].id, run->study.series[i].label, 0 };
     for (int row = 0; row < run->rows.count; row++)
         run->series_of[row] = series_place(run, &run->rows.list[row]);
     run->base = run->has_study ? run->study.base : 0;
+    for (int i = 0; i < run->series_count; i++)
+        run->series[i].base = run->base;
     return CNN_OK;
 }
 

@@ -26,7 +26,7 @@ static struct chart_range pad(double low, double high, bool log)
 bool chart_claim_counts(const struct study_claim *claim, const struct chart_run *run)
 {
     for (int i = 0; i < claim->pair_count && claim->low > 0; i++)
-        if (claim->pairs[i].base == run->base)
+        if (claim->pairs[i].base == run->study.base)
             return true;
     return false;
 }

@@ -5,8 +5,9 @@
 
 #include "experiments/driver/options.h"
 
-/* Everything that is made of the rows in these folders, anew. */
-int folders_plot(const struct options *options);
+/* Everything that is made of the rows in these folders, anew; and of those of one study charts of them all, below
+ * `results`/together/<study>/. */
+int folders_plot(const struct options *options, const char *results);
 
 /* The same, then one page over all of them in `results`. */
 int folders_report(const struct options *options, const char *results);

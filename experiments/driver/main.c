@@ -218,7 +218,8 @@ static void act(struct run *run)
         list_print(stdout, report_columns());
         break;
     case ACTION_PLOT:
-        exit_at_least(run, folders_plot(&run->options));
+        choose_results(run);
+        exit_at_least(run, folders_plot(&run->options, run->results));
         break;
     case ACTION_CEILINGS:
         choose_results(run);

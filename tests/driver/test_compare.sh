@@ -87,5 +87,16 @@ compare 0 "$run" slow
 compare 2 "$run"
 compare 2 "$run" nowhere
 
+# Several runs in one set of charts: a line for each series of each run.
+"$program" --plot "$run" twice --out drawn --quiet 2>err.txt
+status=$?
+csv=drawn/together/small/charts/time-classify-batch.csv
+case $status,$(cat err.txt) in 0,* | 1,*'no charts: '*) ;; *) fail 'charts of two runs' "$(cat err.txt)" ;; esac
+[ "$(tail -n +2 "$csv" | cut -d , -f 1 | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = '2 2 ' ] ||
+    fail 'two runs, two lines of two points' "$(cat "$csv")"
+grep -q "one; here 20.*#2" drawn/together/small/charts/time-classify-batch.set || fail 'labels name machine and run'
+"$program" --plot "$run" "$reference/quick" --out alone --quiet 2>/dev/null
+[ ! -e alone/together ] || fail 'runs of two studies are not drawn together'
+
 [ "$failures" -eq 0 ] || exit 1
 echo 'runs are compared as they should be'
