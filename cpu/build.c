@@ -20,50 +20,25 @@
 #define STEP_MACS_MIN 2000000
 #define STEP_MACS_PER_THREAD 250000
 
-/* Images of a block: with `direct` one where a block would be at most half full; `winograd` has no other way. */
+/* Images of a block: one where a block would be at most half full; `winograd` has no other way, `naive` and `gemm` go
+ * image by image. */
 static int preferred_lanes(enum cpu_isa isa, const char *algorithm, int batch)
 {
     int width = cpu_isa_width(isa), lanes = width < 8 ? 8 : width;
     if (!strcmp(algorithm, "winograd"))
         return lanes;
-    return strcmp(algorithm, "direct") || batch * 2 <= lanes ? 1 : lanes;
-}
-
-static bool has_kernel(enum cnn_operation_kind kind)
-{
-    switch (kind) {
-    case CNN_OP_COPY_IN:
-    case CNN_OP_ACTIVATION_FORWARD: /* part of the layer's own operation here */
-    case CNN_OP_ACTIVATION_BACKWARD:
-    case CNN_OP_ARGMAX: /* part of the loss */
-    case CNN_OP_LOSS:
-    case CNN_OP_COPY_OUT:
-        return false;
-    default:
-        return true;
-    }
+    return !strcmp(algorithm, "naive") || !strcmp(algorithm, "gemm") || batch * 2 <= lanes ? 1 : lanes;
 }
 
 static bool wanted(const struct cnn_program *p, const struct cnn_operation *operation)
 {
-    return has_kernel(operation->kind) && (operation->phases & p->options.phases);
-}
-
-/* The program's algorithm, unless a choice names another for this operation. */
-static const char *algorithm_of(const struct cnn_program *p, const struct cnn_operation *operation)
-{
-    const char *algorithm = p->algorithm;
-    for (int i = 0; i < p->options.choice_count; i++)
-        if (p->choices[i].kind == operation->kind &&
-            (p->choices[i].layer < 0 || p->choices[i].layer == operation->layer))
-            algorithm = p->choices[i].algorithm;
-    return algorithm;
+    return cnn_operation_is_computed(operation->kind) && (operation->phases & p->options.phases);
 }
 
 static const struct cpu_kernel *kernel_of(const struct cnn_program *p, const struct cnn_operation *operation, int lanes)
 {
-    return cpu_kernel_find(p->isa, algorithm_of(p, operation), operation->kind, &p->network->layers[operation->layer],
-                           lanes);
+    return cpu_kernel_find(p->isa, cnn_algorithms_of(&p->algorithms, operation), operation->kind,
+                           &p->network->layers[operation->layer], lanes);
 }
 
 static const struct cnn_operation *unsupported(const struct cnn_program *p, int lanes)
@@ -76,7 +51,7 @@ static const struct cnn_operation *unsupported(const struct cnn_program *p, int 
 
 static int choose_lanes(struct cnn_program *p, struct cnn_error *error)
 {
-    p->lanes = preferred_lanes(p->isa, p->algorithm, p->options.batch);
+    p->lanes = preferred_lanes(p->isa, p->algorithms.whole, p->options.batch);
     const struct cnn_operation *missing = unsupported(p, p->lanes);
     if (missing && p->lanes > 1) {
         p->lanes = 1;
@@ -84,30 +59,27 @@ static int choose_lanes(struct cnn_program *p, struct cnn_error *error)
     }
     if (missing)
         return cnn_error_set(error, CNN_INVALID, "algorithm %s has no %s for layer %s on the CPU",
-                             algorithm_of(p, missing), cnn_operation_kind_name(missing->kind),
+                             cnn_algorithms_of(&p->algorithms, missing), cnn_operation_kind_name(missing->kind),
                              p->network->layers[missing->layer].name);
     p->max_blocks = (p->options.batch + p->lanes - 1) / p->lanes;
     return CNN_OK;
 }
 
-/* `what`: "algorithm", or the operation that chose it. */
-static int check_algorithm(const char *what, const char *name, struct cnn_error *error)
+/* Without a BLAS, gemm is not unknown but missing. */
+static int check_algorithms(const struct cnn_program *p, struct cnn_error *error)
 {
-    for (const char *const *a = cpu_algorithms(); *a; a++)
-        if (!strcmp(*a, name))
-            return CNN_OK;
-    if (!strcmp(name, "gemm"))
-        return cpu_gemm_check(1, error);
-    char list[80] = "";
-    for (const char *const *a = cpu_algorithms(); *a; a++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", a == cpu_algorithms() ? "" : ", ", *a);
-    return cnn_error_set(error, CNN_INVALID, "%s = %s: the CPU backends have %s", what, name, list);
+    const struct cnn_algorithms *chosen = &p->algorithms;
+    bool gemm = !strcmp(chosen->whole, "gemm");
+    for (int i = 0; i < chosen->choice_count; i++)
+        gemm = gemm || !strcmp(chosen->choices[i].algorithm, "gemm");
+    return gemm && cpu_gemm_check(1, error) ? (int)error->status
+                                            : cnn_algorithms_check(chosen, cpu_algorithms(), "the CPU backends", error);
 }
 
 static int check_isa(struct cnn_program *p, struct cnn_error *error)
 {
     bool known;
-    p->isa = !strcmp(p->algorithm, "naive") ? CPU_SCALAR : cpu_isa_best(); /* the 2010 program had no vectors */
+    p->isa = !strcmp(p->algorithms.whole, "naive") ? CPU_SCALAR : cpu_isa_best(); /* the 2010 program had no vectors */
     if (!p->options.isa || !*p->options.isa || cpu_isa_parse(p->options.isa, &p->isa, &known))
         return CNN_OK;
     if (known)
@@ -123,11 +95,8 @@ static int check_options(struct cnn_program *p, struct cnn_error *error)
     if (o->batch < 1 || o->slots < 1 || !(o->phases & CNN_PHASE_ALL))
         return cnn_error_set(error, CNN_INVALID, "batch %d, slots %d: expected at least 1 of each, and a phase",
                              o->batch, o->slots);
-    if (check_algorithm("algorithm", p->algorithm, error))
+    if (check_algorithms(p, error))
         return error->status;
-    for (int i = 0; i < o->choice_count; i++)
-        if (check_algorithm(cnn_operation_kind_name(p->choices[i].kind), p->choices[i].algorithm, error))
-            return error->status;
     if (o->precision != CNN_FP32)
         return cnn_error_set(error, CNN_INVALID, "precision %s: the CPU backends compute in fp32",
                              cnn_precision_name(o->precision));
@@ -147,7 +116,8 @@ static int threads_worth(const struct cnn_program *p)
 static int check_gemm(const struct cnn_program *p, struct cnn_error *error)
 {
     for (int i = 0; i < p->operations->count; i++)
-        if (wanted(p, &p->operations->list[i]) && !strcmp(algorithm_of(p, &p->operations->list[i]), "gemm"))
+        if (wanted(p, &p->operations->list[i]) &&
+            !strcmp(cnn_algorithms_of(&p->algorithms, &p->operations->list[i]), "gemm"))
             return cpu_gemm_check(p->threads, error);
     return CNN_OK;
 }
@@ -192,7 +162,7 @@ static bool make_jobs(struct cnn_program *p)
         if (wanted(p, &p->operations->list[i]) && !has_job(p, &p->operations->list[i]))
             add_job(p, kernel_of(p, &p->operations->list[i], p->lanes), p->operations->list[i].layer);
     int last = p->network->layer_count - 1;
-    add_job(p, cpu_kernel_find(p->isa, p->algorithm, CNN_OP_LOSS, &p->network->layers[last], p->lanes), last);
+    add_job(p, cpu_kernel_find(p->isa, p->algorithms.whole, CNN_OP_LOSS, &p->network->layers[last], p->lanes), last);
     cpu_bind(p); /* geometry, for prepare() */
     for (int i = 0; i < p->job_count; i++)
         if (p->jobs[i].kernel->prepare && !p->jobs[i].kernel->prepare(&p->jobs[i]))
@@ -204,13 +174,8 @@ int cpu_build(struct cnn_program *p, struct cnn_device *device, const struct cnn
               const struct cnn_program_options *options, struct cnn_error *error)
 {
     *p = (struct cnn_program){ .device = device, .network = network, .options = *options, .last_slot = -1 };
-    strncat(p->algorithm, options->algorithm ? options->algorithm : "direct", sizeof p->algorithm - 1);
-    if (options->choice_count > 0) {
-        p->choices = malloc((size_t)options->choice_count * sizeof *p->choices);
-        if (!p->choices)
-            goto no_memory;
-        memcpy(p->choices, options->choices, (size_t)options->choice_count * sizeof *p->choices);
-    }
+    if (!cnn_algorithms_take(&p->algorithms, options))
+        goto no_memory;
     if (check_options(p, error) || cnn_operations_create(&p->operations, network, error) || choose_lanes(p, error))
         goto fail;
     p->threads = threads_worth(p);
@@ -239,7 +204,7 @@ void cpu_unbuild(struct cnn_program *p)
         free(p->jobs[i].plan);
     cpu_memory_free(&p->memory);
     cnn_operations_destroy(p->operations);
-    free(p->choices);
+    cnn_algorithms_free(&p->algorithms);
     free(p->slots);
     free(p->outputs);
     free(p->deltas);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a CPU kernel is: how it prepares, into how many tiles its work falls, and how a range of tiles is done. To add
- * one, write a file with a `const struct cpu_kernel CPU_SYMBOL(name)` and one line in registry.c. */
+ * one, write a file with a `const struct cpu_kernel CPU_SYMBOL(name)` and one line in cpu/meson.build. */
 #ifndef CPU_KERNEL_H
 #define CPU_KERNEL_H
 

@@ -6,7 +6,7 @@
 #include "cpu/device.h"
 #include "cpu/isa.h"
 #include "cpu/kernel.h"
-#include "lib/backend.h"
+#include "lib/algorithms.h"
 
 /* Floats behind a tensor's last pixel that column-mode vectors may read; zero. */
 #define CPU_TENSOR_SLACK 128
@@ -44,8 +44,7 @@ struct cnn_program {
     struct cnn_device *device;
     const struct cnn_network *network;
     struct cnn_program_options options;
-    struct cnn_choice *choices; /* own copy */
-    char algorithm[32];
+    struct cnn_algorithms algorithms;
     struct cnn_operations *operations;
     enum cpu_isa isa;
     int lanes, max_blocks, threads;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Every kernel of the CPU backends, one line each; among those of one algorithm for one operation the first that
- * supports a layer is taken. What an algorithm has no way of its own for is done by its `rest`, as --list and the
- * README say. */
+/* Every kernel of the CPU backends, as cpu/meson.build lists them: kernel_list.h is made from it. What an algorithm
+ * has no way of its own for is done by its `rest`, as --list and the README say. */
 #include "cpu/registry.h"
 
 #include "cpu/gemm_list.h"
 #include "cpu/kernel_list.h"
+#include "lib/algorithms.h"
 
 #include <string.h>
 
@@ -41,19 +41,6 @@ const struct cpu_kernel *const *cpu_kernels(enum cpu_isa isa)
     }
 }
 
-struct algorithm {
-    const char *name, *rest;
-};
-
-static const struct algorithm ALGORITHMS[] = {
-    { "naive", NULL },
-    { "gemm", "naive" }, /* pooling in plain loops */
-    { "direct", NULL },
-    { "winograd", "direct" }, /* all but 3x3 convolutions */
-};
-
-#define ALGORITHM_COUNT ((int)(sizeof ALGORITHMS / sizeof *ALGORITHMS))
-
 static const struct cpu_kernel *find_in(const struct cpu_kernel *const *list, const char *algorithm,
                                         enum cnn_operation_kind kind, const struct cnn_layer *layer, int lanes)
 {
@@ -71,15 +58,26 @@ static const struct cpu_kernel *find_own(enum cpu_isa isa, const char *algorithm
     return kernel ? kernel : find_in(cpu_gemm_kernels, algorithm, kind, layer, lanes);
 }
 
+/* Pooling is done in plain loops beside gemm, and all but 3x3 convolutions as `direct` does them beside winograd; an
+ * algorithm of your own has `direct` do the operations that it has no kernel for. */
+static const char *rest_of(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind)
+{
+    if (!strcmp(algorithm, "naive") || !strcmp(algorithm, "direct"))
+        return NULL;
+    if (!strcmp(algorithm, "gemm"))
+        return "naive";
+    for (const struct cpu_kernel *const *k = cpu_kernels(isa); *k && strcmp(algorithm, "winograd"); k++)
+        if ((*k)->kind == kind && !strcmp((*k)->algorithm, algorithm))
+            return NULL;
+    return "direct";
+}
+
 const char *cpu_algorithm_rest(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
                                const struct cnn_layer *layer)
 {
     if (find_own(isa, algorithm, kind, layer, 1) || find_own(isa, algorithm, kind, layer, CPU_LANES_MAX))
         return NULL;
-    for (int i = 0; i < ALGORITHM_COUNT; i++)
-        if (!strcmp(ALGORITHMS[i].name, algorithm))
-            return ALGORITHMS[i].rest;
-    return NULL;
+    return rest_of(isa, algorithm, kind);
 }
 
 const struct cpu_kernel *cpu_kernel_find(enum cpu_isa isa, const char *algorithm, enum cnn_operation_kind kind,
@@ -91,7 +89,11 @@ const struct cpu_kernel *cpu_kernel_find(enum cpu_isa isa, const char *algorithm
 
 const char *const *cpu_algorithms(void)
 {
-    static const char *const all[] = { "naive", "gemm", "direct", "winograd", NULL };
-    static const char *const without_blas[] = { "naive", "direct", "winograd", NULL };
-    return cpu_gemm_kernels[0] ? all : without_blas;
+    static const char *names[sizeof SCALAR_KERNELS / sizeof *SCALAR_KERNELS + 1];
+    int count = 0;
+    for (const struct cpu_kernel *const *k = SCALAR_KERNELS; *k; k++)
+        cnn_algorithm_add(names, &count, (*k)->algorithm);
+    for (const struct cpu_kernel *const *k = cpu_gemm_kernels; *k; k++)
+        cnn_algorithm_add(names, &count, (*k)->algorithm);
+    return names;
 }

@@ -9,48 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_kernel(enum cnn_operation_kind kind)
-{
-    switch (kind) {
-    case CNN_OP_COPY_IN:
-    case CNN_OP_ACTIVATION_FORWARD: /* part of the layer's own operation here */
-    case CNN_OP_ACTIVATION_BACKWARD:
-    case CNN_OP_ARGMAX: /* part of the loss */
-    case CNN_OP_LOSS:   /* one kernel for every algorithm, shared.h */
-    case CNN_OP_UPDATE: /* of all layers together, shared.h */
-    case CNN_OP_COPY_OUT:
-        return false;
-    default:
-        return true;
-    }
-}
-
+/* The update of all layers is one kernel, shared.h. */
 static bool wanted(const struct cnn_program *p, const struct cnn_operation *operation)
 {
-    return has_kernel(operation->kind) && (operation->phases & p->options.phases);
-}
-
-/* The program's algorithm, unless a choice names another for this operation. */
-static const char *algorithm_of(const struct cnn_program *p, const struct cnn_operation *operation)
-{
-    const char *algorithm = p->algorithm;
-    for (int i = 0; i < p->options.choice_count; i++)
-        if (p->choices[i].kind == operation->kind &&
-            (p->choices[i].layer < 0 || p->choices[i].layer == operation->layer))
-            algorithm = p->choices[i].algorithm;
-    return algorithm;
-}
-
-static int check_algorithms(const struct cnn_program *p, struct cnn_error *error)
-{
-    if (!cuda_algorithm_known(p->algorithm))
-        return cnn_error_set(error, CNN_INVALID, "algorithm %s: the cuda backend has naive, gemm and direct",
-                             p->algorithm);
-    for (int i = 0; i < p->options.choice_count; i++)
-        if (!cuda_algorithm_known(p->choices[i].algorithm))
-            return cnn_error_set(error, CNN_INVALID, "%s = %s: the cuda backend has naive, gemm and direct",
-                                 cnn_operation_kind_name(p->choices[i].kind), p->choices[i].algorithm);
-    return CNN_OK;
+    return cnn_operation_is_computed(operation->kind) && operation->kind != CNN_OP_UPDATE &&
+           (operation->phases & p->options.phases);
 }
 
 static int check_options(const struct cnn_program *p, struct cnn_error *error)
@@ -65,10 +28,15 @@ static int check_options(const struct cnn_program *p, struct cnn_error *error)
     if ((unsigned)o->precision >= CNN_PRECISION_COUNT || (unsigned)o->copies >= CNN_COPIES_COUNT ||
         (unsigned)o->launch >= CNN_LAUNCH_COUNT)
         return cnn_error_set(error, CNN_INVALID, "precision, copies or launch is none of those there are");
+    if (o->precision == CNN_TF32 && p->device->architecture < 80)
+        return cnn_error_set(error, CNN_UNAVAILABLE,
+                             "precision tf32 needs tensor cores and code of sm_80 or later: on this GPU the code of "
+                             "sm_%d runs",
+                             p->device->architecture);
     if (!cnn_mul3(cnn_shape_size(p->network->input), o->batch, o->slots, &all))
         return cnn_error_set(error, CNN_INVALID, "%s: a batch of %d images is larger than 63 bits can count",
                              p->network->spec.name, o->batch);
-    return check_algorithms(p, error);
+    return cnn_algorithms_check(&p->algorithms, cuda_algorithms(), "GPUs", error);
 }
 
 static bool take_lists(struct cnn_program *p)
@@ -111,7 +79,7 @@ static bool has_job(const struct cnn_program *p, const struct cnn_operation *ope
 
 static int add_job(struct cnn_program *p, const struct cnn_operation *operation, struct cnn_error *error)
 {
-    const char *algorithm = algorithm_of(p, operation);
+    const char *algorithm = cnn_algorithms_of(&p->algorithms, operation);
     struct cuda_job job = job_of(p, operation->layer);
     job.kernel = cuda_kernel_find(algorithm, operation->kind, &job);
     if (!job.kernel)
@@ -140,13 +108,8 @@ int cuda_build(struct cnn_program *p, struct cnn_device *device, const struct cn
                const struct cnn_program_options *options, struct cnn_error *error)
 {
     *p = (struct cnn_program){ .device = device, .network = network, .options = *options, .last_count = -1 };
-    strncat(p->algorithm, options->algorithm ? options->algorithm : "direct", sizeof p->algorithm - 1);
-    if (options->choice_count > 0) {
-        p->choices = malloc((size_t)options->choice_count * sizeof *p->choices);
-        if (!p->choices)
-            goto no_memory;
-        memcpy(p->choices, options->choices, (size_t)options->choice_count * sizeof *p->choices);
-    }
+    if (!cnn_algorithms_take(&p->algorithms, options))
+        goto no_memory;
     if (check_options(p, error) || cnn_operations_create(&p->operations, network, error))
         goto fail;
     if (!take_lists(p))
@@ -171,7 +134,7 @@ void cuda_unbuild(struct cnn_program *p)
 {
     cuda_memory_free(&p->memory);
     cnn_operations_destroy(p->operations);
-    free(p->choices);
+    cnn_algorithms_free(&p->algorithms);
     free(p->layers);
     free(p->outputs);
     free(p->deltas);

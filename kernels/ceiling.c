@@ -169,6 +169,8 @@ static void measure_compute(struct meter *meter)
 {
     double threads = (double)meter->blocks * CUDA_CEILING_THREADS;
     tell(meter, CNN_CEILING_FMA, "ffma", CNN_FP32, 0, threads * CUDA_CEILING_FFMA_FLOPS / time_rounds(meter, run_ffma));
+    if (meter->device->architecture < 80) /* no tf32 */
+        return;
     double tf32 = threads / 32 * CUDA_CEILING_TF32_FLOPS / time_rounds(meter, run_tf32);
     tell(meter, CNN_CEILING_FMA, "tf32", CNN_TF32, 0, tf32);
     tell(meter, CNN_CEILING_FMA, "tf32 three times", CNN_FP32, 0, tf32 / 3);
@@ -181,7 +183,7 @@ static void measure_products(struct meter *meter)
     struct cnn_error error;
     if (meter->code || (!meter->device->blas && cuda_blas_open(&meter->device->blas, &error)))
         return;
-    for (meter->tf32 = 0; meter->tf32 < 2; meter->tf32++)
+    for (meter->tf32 = 0; meter->tf32 < (meter->device->architecture < 80 ? 1 : 2); meter->tf32++)
         tell(meter, CNN_CEILING_PRODUCT, meter->tf32 ? "cuBLAS tf32" : "cuBLAS fp32", meter->tf32 ? CNN_TF32 : CNN_FP32,
              0, flops / time_rounds(meter, run_product));
 }

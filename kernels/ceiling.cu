@@ -7,6 +7,7 @@
  * Values tend to 1 (FFMA), or grow by a constant (tf32): neither overflows in the rounds that a measurement takes. The
  * sums are compared with a value that they never take, so that the loops are not left out. */
 #include "kernels/ceiling.h"
+#include "kernels/tf32.cuh"
 
 #define CHAINS 8
 #define UNROLL 16
@@ -35,7 +36,7 @@ __global__ static void __launch_bounds__(CUDA_CEILING_THREADS)
 __global__ static void __launch_bounds__(CUDA_CEILING_THREADS) tf32_kernel(long long rounds, float value, float *sink)
 {
     float c[CHAINS][4], sum = 0;
-    unsigned a = __float_as_uint(value), b = __float_as_uint(value);
+    unsigned one = __float_as_uint(value), a[4] = { one, one, one, one }, b[2] = { one, one };
 #pragma unroll
     for (int i = 0; i < CHAINS; i++)
 #pragma unroll
@@ -44,10 +45,7 @@ __global__ static void __launch_bounds__(CUDA_CEILING_THREADS) tf32_kernel(long 
     for (long long round = 0; round < rounds; round++)
 #pragma unroll
         for (int i = 0; i < CHAINS; i++)
-            asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, "
-                         "{%0,%1,%2,%3};"
-                         : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-                         : "r"(a), "r"(b));
+            tf32_multiply_add(c[i], a, b);
 #pragma unroll
     for (int i = 0; i < CHAINS; i++)
 #pragma unroll

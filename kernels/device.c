@@ -39,7 +39,7 @@ static int refuse_use(struct cnn_error *error, cudaError_t code, int index, cons
     case cudaErrorUnsupportedPtxVersion:
         return cnn_error_set(error, CNN_UNAVAILABLE,
                              "cuda: GPU %d (%s) is sm_%d%d, this build has code for %s: build again with "
-                             "-Dgpu_archs=%d%d",
+                             "-Dgpu_archs=%d%d and a CUDA toolkit that knows it",
                              index, properties->name, properties->major, properties->minor, CUDA_BUILD_ARCHS,
                              properties->major, properties->minor);
     case cudaErrorMemoryAllocation:
@@ -54,7 +54,7 @@ static int refuse_use(struct cnn_error *error, cudaError_t code, int index, cons
 
 int cuda_device_open(struct cnn_device **out, const struct cnn_device_options *options, struct cnn_error *error)
 {
-    int count = 0, index = options->index;
+    int count = 0, index = options->index, architecture = 0;
     struct cudaDeviceProp properties;
     cudaError_t code = cudaGetDeviceCount(&count);
     if (code || count == 0)
@@ -69,7 +69,7 @@ int cuda_device_open(struct cnn_device **out, const struct cnn_device_options *o
     if (!code)
         code = cudaFree(NULL); /* makes the context */
     if (!code)
-        code = cuda_probe();
+        code = cuda_probe(&architecture);
     if (code)
         return refuse_use(error, code, index, &properties);
     struct cnn_device *device = calloc(1, sizeof *device);
@@ -77,6 +77,7 @@ int cuda_device_open(struct cnn_device **out, const struct cnn_device_options *o
         return cnn_error_set(error, CNN_OOM, "backend cuda: no memory for its head");
     device->index = index;
     device->multiprocessors = properties.multiProcessorCount;
+    device->architecture = architecture;
     size_t all;
     if (cudaMemGetInfo(&device->free_bytes, &all))
         device->free_bytes = 0;
@@ -117,10 +118,10 @@ int cuda_device_describe(struct cnn_device *device, struct cnn_device_info *info
     snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     snprintf(info->pci, sizeof info->pci, "%s", pci);
     snprintf(info->detail, sizeof info->detail,
-             "GPU-%s, PCI %s, sm_%d%d, %d multiprocessors, %d MHz at most, driver CUDA %d.%d, runtime %d.%d, %s; code "
-             "for %s",
+             "GPU-%s, PCI %s, sm_%d%d, %d multiprocessors, %d MHz at most, driver CUDA %d.%d, runtime %d.%d, %s; runs "
+             "code of sm_%d",
              uuid, pci, properties.major, properties.minor, properties.multiProcessorCount, clock / 1000, driver / 1000,
-             driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, blas, CUDA_BUILD_ARCHS);
+             driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, blas, device->architecture);
     info->memory = (int64_t)properties.totalGlobalMem;
     return CNN_OK;
 }

@@ -13,6 +13,7 @@ struct cuda_blas;
 struct cnn_device {
     int index;
     int multiprocessors;
+    int architecture;       /* that the code was made for which runs here, such as 90: at most the GPU's own */
     size_t free_bytes;      /* when it was opened, this process's context taken off already */
     struct cuda_blas *blas; /* opened with the first program that needs it */
 };
@@ -24,11 +25,11 @@ int cuda_device_describe(struct cnn_device *device, struct cnn_device_info *info
 /* Makes the device the calling thread's own; every function of the seam starts with it. */
 int cuda_device_use(const struct cnn_device *device, struct cnn_error *error);
 
-/* probe.cu: an error where no code of this build runs on the current device. */
+/* probe.cu: the architecture of the code that runs on the current device; an error where none of this build does. */
 #ifdef __cplusplus
 extern "C"
 #endif
     cudaError_t
-    cuda_probe(void);
+    cuda_probe(int *architecture);
 
 #endif

@@ -8,12 +8,11 @@
 int cuda_candidates(struct cnn_device *device, const struct cnn_network *network, const struct cnn_operation *operation,
                     const struct cnn_program_options *options, struct cnn_candidate *out, int capacity)
 {
-    static const char *const best_first[] = { "direct", "gemm", "naive", NULL };
     struct cuda_layer shape;
     int count = 0;
     if (operation->layer < 0 || cuda_layer_shape(&shape, &network->layers[operation->layer], NULL))
         return 0;
-    for (const char *const *algorithm = best_first; *algorithm && count < capacity; algorithm++) {
+    for (const char *const *algorithm = cuda_algorithms(); *algorithm && count < capacity; algorithm++) {
         struct cuda_job job = { .network = network, .layer = &network->layers[operation->layer], .shape = &shape };
         job.batch = options->batch;
         job.multiprocessors = device->multiprocessors;

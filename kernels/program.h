@@ -7,7 +7,7 @@
 #include "kernels/kernel.h"
 #include "kernels/memory.h"
 #include "kernels/shared.h"
-#include "lib/backend.h"
+#include "lib/algorithms.h"
 
 /* What a step is made of; parts of a training step where copies = paper stops between them. */
 enum cuda_part { CUDA_TRAIN, CUDA_CLASSIFY, CUDA_EVALUATE, CUDA_TRAIN_FORWARD, CUDA_TRAIN_BACKWARD, CUDA_PART_COUNT };
@@ -25,8 +25,7 @@ struct cnn_program {
     struct cnn_device *device;
     const struct cnn_network *network;
     struct cnn_program_options options;
-    struct cnn_choice *choices; /* own copy */
-    char algorithm[32];
+    struct cnn_algorithms algorithms;
     struct cnn_operations *operations;
     struct cuda_memory memory;
     cudaStream_t stream, side, copying; /* side: weight gradients beside the data's, while recording */

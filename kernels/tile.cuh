@@ -10,6 +10,8 @@
 #ifndef KERNELS_TILE_CUH
 #define KERNELS_TILE_CUH
 
+#include "kernels/tf32.cuh"
+
 #include <cuda_runtime.h>
 
 /* fp32, plain FMAs. */
@@ -121,7 +123,7 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, int KG_> struct plain_til
     }
 };
 
-/* tf32 on tensor cores: operands rounded to 11 bits of mantissa, products and sums in fp32 (mma.sync m16n8k8). A warp
+/* tf32 on tensor cores, tf32.cuh. A warp
  * computes WM x WN outputs. The padding of 8 makes fragment loads (8 rows x 4 terms) free of bank conflicts. */
 template <int BM_, int BN_, int BK_, int WM_, int WN_> struct tensor_tile {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_;
@@ -133,9 +135,7 @@ template <int BM_, int BN_, int BK_, int WM_, int WN_> struct tensor_tile {
 
     __device__ static float convert(float value)
     {
-        unsigned bits;
-        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-        return __uint_as_float(bits);
+        return tf32_round(value);
     }
 
     float sum[ROWS][COLUMNS][4];
@@ -175,10 +175,7 @@ template <int BM_, int BN_, int BK_, int WM_, int WN_> struct tensor_tile {
             for (int i = 0; i < ROWS; i++)
 #pragma unroll
                 for (int j = 0; j < COLUMNS; j++)
-                    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                        "{%0,%1,%2,%3};"
-                        : "+f"(sum[i][j][0]), "+f"(sum[i][j][1]), "+f"(sum[i][j][2]), "+f"(sum[i][j][3])
-                        : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[j][0]), "r"(b[j][1]));
+                    tf32_multiply_add(sum[i][j], a[i], b[j]);
         }
     }
 

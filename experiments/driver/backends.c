@@ -30,6 +30,7 @@ static const struct backend_entry entries[BACKEND_COUNT + 1] = {
       .label = "GPU",
       .backend = BUILT_CUDA,
       .sources = SOURCES_CUDA,
+      .archs = BUILT_CUDA_ARCHS,
       .missing = "this build has no CUDA backend: install the CUDA toolkit (nvcc, cudart, cuBLAS) and build again with "
                  "-Dcuda=enabled, or run the series of cpu and omp",
       .launch = true },

@@ -10,6 +10,7 @@ struct backend_entry {
     const char *name, *label;          /* as in struct cnn_backend */
     const struct cnn_backend *backend; /* NULL: not in this build */
     const char *sources;               /* hash of its own sources and the core's, as they were when it was built */
+    const char *archs;                 /* of its code, told by --version; NULL or empty: nothing to tell */
     const char *missing;               /* then: why, and what to do; one sentence without the name */
     bool threads, isa, launch;         /* which of these axes make a difference to it */
     const char *optional;              /* an algorithm that a build may lack: then it is unavailable, not unknown */

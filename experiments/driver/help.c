@@ -78,6 +78,8 @@ static void print_backends(FILE *out)
         else
             fprintf(out, "%s: %s%s%s%s%s\n", entry->name, info.name, info.isas[0] ? "; " : "", info.isas,
                     info.detail[0] ? "; " : "", info.detail);
+        if (entry->archs && entry->archs[0])
+            fprintf(out, "%s: has code for %s\n", entry->name, entry->archs);
         if (backend)
             backend->close(device);
     }

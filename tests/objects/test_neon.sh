@@ -12,7 +12,7 @@ compiler=$(command -v aarch64-linux-gnu-gcc) || {
 }
 failed=0
 seen=0
-files=$(sed -n "/^cpu_kernel_sources = files(/,/^)/s/^ *'\(.*\)',/\1/p" "$source/cpu/meson.build")
+files=$(sed -n "/^cpu_kernels = \[/,/^]/s/^  \['\([a-z_]*\)'.*/\1.c/p; s/^cpu_kernel_sources = files('\(.*\)').*/\1/p" "$source/cpu/meson.build")
 for file in $files; do
   seen=$((seen + 1))
   "$compiler" -std=gnu11 -D_GNU_SOURCE -DCPU_ISA_NEON -O2 -Wall -Wextra -Wno-unknown-pragmas -Werror -ffp-contract=fast \

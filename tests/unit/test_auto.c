@@ -100,9 +100,9 @@ static void ties_go_to_the_first_that_is_listed(void **state)
 {
     (void)state;
     start(1);
-    assert_string_equal(cnn_cpu_backend.algorithms()[0], "naive");
+    assert_string_equal(cnn_cpu_backend.algorithms()[0], "direct");
     for (int i = 0; i < 3; i++)
-        assert_chosen("all=naive", NULL, 0);
+        assert_chosen("all=direct", NULL, 0);
 }
 
 static void operations_are_taken_one_by_one(void **state)
