@@ -114,5 +114,28 @@ for study in "$project"/experiments/*.cfg; do
     expect_status 0 "--dry-run $study"
 done
 
+# The first paper's networks have the numbers of parameters that its published program has.
+parameters() { # STUDY: of its training points on one series, "NETWORK IMAGE WIDTH PARAMETERS"
+    run --dry-run --format csv --filter 'train series=naive' "$project/experiments/$1.cfg"
+    printf '%s\n' "$out" | awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $at["network"], $at["image"], $at["width"], $at["parameters"] }'
+}
+expect_parameters() { # STUDY LINE...
+    study=$1
+    shift
+    found=$(parameters "$study")
+    for line in "$@"; do
+        printf '%s\n' "$found" | grep -qx "$line" || fail "$study has a network $line" "$found"
+    done
+}
+expect_parameters strigl-lenet5 'lenet5 32 1 51046' 'lenet5 64 1 147046' 'lenet5 104 1 483046'
+expect_parameters strigl-simard-image 'simard 29 1 132540' 'simard 57 1 727540' 'simard 105 1 2887540'
+expect_parameters strigl-simard-width 'simard-5-50-100 29 1 132540' 'simard-5-50-200 29 1 258640' 'simard-5-100-100 29 1 263840' \
+    'simard-5-100-200 29 1 514940' 'simard-10-50-100 29 1 138920' 'simard-10-50-200 29 1 265020' \
+    'simard-10-100-100 29 1 276470' 'simard-10-100-200 29 1 527570'
+expect_parameters strigl-garcia 'garcia 20 1 489' 'garcia 28 1 601' 'garcia 36 1 825' 'garcia 40 1 979'
+expect_parameters strigl-jahrer 'jahrer 28 1 99860'
+expect_parameters strigl-mlp 'mlp 28 1 469160' 'mlp 28 10 11441510'
+
 [ "$failures" -eq 0 ] && echo "studies: all as expected"
 exit "$((failures > 0))"
