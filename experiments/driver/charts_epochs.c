@@ -45,8 +45,8 @@ static bool add_reading(struct readings *readings, const struct reading *reading
 }
 
 /* Seconds add up over the epochs of a row, which stand together in the file. */
-static int read_epochs(struct readings *readings, const struct chart_run *run, const struct chart_figure *figure,
-                       const char *kind, bool over_seconds, struct plain_csv *csv)
+static int read_epochs(struct readings *readings, const struct chart_run *run, const struct chart_part *part,
+                       const struct chart_figure *figure, const char *kind, bool over_seconds, struct plain_csv *csv)
 {
     const int row_at = plain_csv_find(csv, "row"), epoch_at = plain_csv_find(csv, "epoch");
     const int seconds_at = plain_csv_find(csv, "train_seconds"), accuracy_at = plain_csv_find(csv, "test_accuracy");
@@ -57,7 +57,7 @@ static int read_epochs(struct readings *readings, const struct chart_run *run, c
     if (row_at < 0 || epoch_at < 0 || seconds_at < 0 || accuracy_at < 0 || loss_at < 0)
         return CNN_INVALID;
     while (plain_csv_next(csv)) {
-        int row = (int)plain_csv_number(csv, row_at) - 1;
+        int row = part->first_row + (int)plain_csv_number(csv, row_at) - 1;
         seconds = (row == last ? seconds : 0) + plain_csv_number(csv, seconds_at);
         last = row;
         if (row < 0 || row >= run->rows.count || !in_figure(figure, row))
@@ -155,6 +155,23 @@ static void set_words(struct chart_plot *plot, const struct chart_run *run, cons
     snprintf(plot->ylabel, sizeof plot->ylabel, "%s", accuracy ? "test error" : "training loss");
 }
 
+static int read_part(struct readings *readings, const struct chart_run *run, const struct chart_part *part,
+                     const struct chart_figure *figure, const char *kind, bool over_seconds, struct cnn_error *error)
+{
+    char path[PATH_TEXT];
+    struct plain_csv csv;
+    snprintf(path, sizeof path, "%s/epochs.csv", part->folder);
+    bool opened = plain_csv_open(&csv, path);
+    if (!csv.file)
+        return cnn_error_set(error, CNN_SKIPPED, "there is no %s", path);
+    int status = opened ? read_epochs(readings, run, part, figure, kind, over_seconds, &csv) : CNN_INVALID;
+    plain_csv_close(&csv);
+    if (status == CNN_INVALID)
+        cnn_error_set(error, CNN_INVALID,
+                      "%s: expected a header with row, epoch, train_loss, test_accuracy and train_seconds", path);
+    return status;
+}
+
 static void add_caption(struct chart_plot *plot, const struct chart_run *run, const struct chart_figure *figure)
 {
     const struct row *first = &run->rows.list[figure->row[0]];
@@ -166,32 +183,29 @@ static void add_caption(struct chart_plot *plot, const struct chart_run *run, co
         snprintf(runs, sizeof runs, "lines: medians of up to %d seeds, bands: from the least to the greatest", most);
     else
         snprintf(runs, sizeof runs, "seed %s; one run each", first->cell[ROW_SEED]);
-    chart_caption(plot, "Machine %s, %.10s. Data %s: %s training and %s test images; batch %s; %s.",
-                  first->cell[ROW_MACHINE], first->cell[ROW_STARTED], first->cell[ROW_DATA],
+    char where[CHART_TEXT] = "Runs of several machines or times, as named";
+    if (!run->several)
+        snprintf(where, sizeof where, "Machine %s, %.10s", first->cell[ROW_MACHINE], first->cell[ROW_STARTED]);
+    chart_caption(plot, "%s. Data %s: %s training and %s test images; batch %s; %s.", where, first->cell[ROW_DATA],
                   first->cell[ROW_TRAIN_IMAGES], first->cell[ROW_TEST_IMAGES], first->cell[ROW_BATCH], runs);
 }
 
 int chart_plot_epochs(struct chart_plot *out, const struct chart_run *run, const struct chart_figure *figure,
                       const char *kind, bool over_seconds, struct cnn_error *error)
 {
-    char path[PATH_TEXT];
-    set_words(out, run, figure, kind, over_seconds);
-    snprintf(path, sizeof path, "%s/epochs.csv", run->folder);
-    struct plain_csv csv;
     struct readings readings = { 0 };
-    bool opened = plain_csv_open(&csv, path);
-    if (!csv.file)
-        return cnn_error_set(error, CNN_SKIPPED, "no chart %s: there is no %s", out->name, path);
-    int status = opened ? read_epochs(&readings, run, figure, kind, over_seconds, &csv) : CNN_INVALID;
-    plain_csv_close(&csv);
+    const struct chart_part own = { run->folder, 0 }, *part = run->parts ? run->part : &own;
+    int status = CNN_OK;
+    set_words(out, run, figure, kind, over_seconds);
+    for (int i = 0; i < (run->parts ? run->parts : 1) && status == CNN_OK; i++)
+        status = read_part(&readings, run, &part[i], figure, kind, over_seconds, error);
     if (status == CNN_OK)
         status = make_points(out, &readings);
     free(readings.list);
+    if (status == CNN_SKIPPED)
+        return cnn_error_prefix(error, "no chart %s", out->name);
     if (status == CNN_INVALID)
-        return cnn_error_set(error, CNN_INVALID,
-                             "%s: expected a header with row, epoch, train_loss, test_accuracy and "
-                             "train_seconds",
-                             path);
+        return status;
     if (status != CNN_OK || add_absent(out, run, figure))
         return cnn_error_set(error, CNN_OOM, "charts: no memory for the epochs of %s", out->name);
     add_caption(out, run, figure);

@@ -20,8 +20,16 @@ struct chart_series {
 };
 
 /* The rows of a run and what its study says about them. */
+/* Of several runs together: whose epochs belong to the rows from `first_row` on. */
+struct chart_part {
+    const char *folder;
+    int first_row;
+};
+
 struct chart_run {
     const char *folder;
+    const struct chart_part *part; /* `parts` of them; 0: the folder's own epochs */
+    int parts;
     struct rows rows;
     struct study study;
     bool has_study, several;     /* several: rows of more than one run, told apart by their series */

@@ -13,7 +13,8 @@ struct together {
     char (*name)[CHART_WORD * 2]; /* of each run: its machine */
     int **place;                  /* [run][series of that run]: series of them all */
     struct chart_run all;
-    char **word; /* ids and labels of all.series, in turn */
+    struct chart_part *part; /* [count] */
+    char **word;             /* ids and labels of all.series, in turn */
     int words;
 };
 
@@ -93,13 +94,19 @@ static bool add_rows(struct together *it)
         total += (size_t)it->run[i].rows.count;
     it->all.rows.list = malloc((total + 1) * sizeof *it->all.rows.list);
     it->all.series_of = malloc((total + 1) * sizeof *it->all.series_of);
-    for (int i = 0; it->all.rows.list && it->all.series_of && i < it->count; i++)
+    if (!it->all.rows.list || !it->all.series_of)
+        return false;
+    for (int i = 0; i < it->count; i++) {
+        it->part[i] = (struct chart_part){ it->run[i].folder, it->all.rows.count };
         for (int row = 0; row < it->run[i].rows.count; row++) {
             int to = it->all.rows.count++;
             it->all.rows.list[to] = it->run[i].rows.list[row];
             it->all.series_of[to] = it->place[i][it->run[i].series_of[row]];
         }
-    return it->all.rows.list && it->all.series_of;
+    }
+    it->all.part = it->part;
+    it->all.parts = it->count;
+    return true;
 }
 
 static int open_all(struct together *it, const char *const *folders, FILE *log, struct cnn_error *error)
@@ -130,6 +137,7 @@ static void close_all(struct together *it)
     free(it->run);
     free(it->name);
     free(it->place);
+    free(it->part);
     free(it->word);
     free(it->all.series);
     free(it->all.series_of);
@@ -143,8 +151,10 @@ int charts_draw_together(const char *const *run_folders, int count, const char *
     it.run = calloc((size_t)count, sizeof *it.run);
     it.name = calloc((size_t)count, sizeof *it.name);
     it.place = calloc((size_t)count, sizeof *it.place);
-    int status = it.run && it.name && it.place ? open_all(&it, run_folders, log, error)
-                                               : cnn_error_set(error, CNN_OOM, "charts: no memory for %d runs", count);
+    it.part = calloc((size_t)count, sizeof *it.part);
+    int status = it.run && it.name && it.place && it.part
+                     ? open_all(&it, run_folders, log, error)
+                     : cnn_error_set(error, CNN_OOM, "charts: no memory for %d runs", count);
     if (!status) {
         it.all.folder = out_folder;
         status = charts_draw_run(&it.all, style, error);

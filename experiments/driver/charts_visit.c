@@ -145,12 +145,7 @@ int charts_visit(const struct chart_run *run, chart_visitor visit, void *context
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (visit_phase(&walk, phases[i], timed, error) || (!run->several && visit_why(&walk, phases[i], error)))
             return error->status;
-    if (run->several) { /* what else there is says why, of one machine each */
-        if (has_phase(run, "accuracy"))
-            chart_say(run, "%s: training runs are drawn of each run alone", run->folder);
-        return CNN_OK;
-    }
-    if (is_wanted(&run->study, "roofline") && visit_rooflines(&walk, error))
+    if (!run->several && is_wanted(&run->study, "roofline") && visit_rooflines(&walk, error)) /* of one machine each */
         return error->status;
     return visit_phase(&walk, "accuracy", trained, error);
 }

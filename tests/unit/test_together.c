@@ -70,6 +70,36 @@ static void lines_of_every_machine(void **state)
     free(text);
 }
 
+/* Two training runs, each with its own epochs, as two lines. */
+static void learning_of_every_machine(void **state)
+{
+    const char *root = *state;
+    char folder[2][FILES_PATH];
+    for (int i = 0; i < 2; i++) {
+        struct rows_writer *writer;
+        struct cnn_error error;
+        struct epoch_result epochs[2] = { { 1, 1, 0.5, 1, 0.9, 1, 10.0 / (1 + 9 * i), 1 },
+                                          { 2, 1, 0.5, 1, 0.95, 1, 10.0 / (1 + 9 * i), 1 } };
+        const struct row_context about = { "made-up", i ? "b-machine" : "a-machine", "build", "2010-09-15T12:00:00Z",
+                                           NULL };
+        struct point point = a_point();
+        struct result result;
+        result_init(&result);
+        result.status = CNN_OK;
+        result.epochs = 2;
+        result.epoch = epochs;
+        result.median = 10;
+        point.phase = POINT_ACCURACY;
+        assert_int_equal(rows_open(&writer, root, about.machine, "made-up", &error), CNN_OK);
+        assert_int_equal(rows_append(writer, &about, &point, NULL, &result, &error), CNN_OK);
+        snprintf(folder[i], FILES_PATH, "%s", rows_folder(writer));
+        assert_int_equal(rows_close(writer, &error), CNN_OK);
+    }
+    draw(root, (const char *const[]){ folder[0], folder[1] }, 2);
+    assert_has(root, "accuracy-seconds.csv", "\nomp@a-machine,10,10,10,10,ok,10\nomp@a-machine,20,5,5,5,ok,20\n");
+    assert_has(root, "accuracy-seconds.csv", "\nomp@b-machine,1,10,10,10,ok,1\nomp@b-machine,2,5,5,5,ok,2\n");
+}
+
 static void one_machine_at_two_times(void **state)
 {
     char first[FILES_PATH], second[FILES_PATH];
@@ -98,6 +128,7 @@ int main(int argc, char **argv)
         setenv("CONVSCALE_HOME", argv[1], 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_of_every_machine, files_folder_make, files_folder_remove),
+        cmocka_unit_test_setup_teardown(learning_of_every_machine, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(one_machine_at_two_times, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(a_folder_without_rows_is_told, files_folder_make, files_folder_remove),
     };
