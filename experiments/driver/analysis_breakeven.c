@@ -18,6 +18,7 @@ struct pair {
     int base, other;
     struct crossing_point *points;
     int count;
+    bool *beats; /* [winner * series + loser]: faster at every measured place of this cut */
 };
 
 static const struct row *cut_row(const struct pair *pair, int i)
@@ -101,15 +102,21 @@ static void print_line(const struct pair *pair, struct analysis_out *out, const 
     out->lines++;
 }
 
+static void print_head(const struct analysis_out *out, bool *told)
+{
+    if (!*told)
+        fputs("\nBreak-even: where one series overtakes another, and the 95 % interval of that place\n", out->text);
+    *told = true;
+}
+
 static void print_words(const struct pair *pair, const struct analysis_out *out, const struct crossing *crossing,
-                        bool first)
+                        bool *told)
 {
     const struct chart_series *series = pair->run->series;
     bool up = crossing->sign > 0;
     if (!out->text)
         return;
-    if (first)
-        fputs("\nBreak-even: where one series overtakes another, and the 95 % interval of that place\n", out->text);
+    print_head(out, told);
     fprintf(out->text, "  %s, %s: %s passes %s at %s %.3g (%.3g to %.3g), faster from %g on\n",
             chart_phase_noun(pair->cut->phase), pair->cut->common, series[up ? pair->other : pair->base].label,
             series[up ? pair->base : pair->other].label, pair->cut->axis->name, crossing->x, crossing->low,
@@ -122,30 +129,70 @@ static void tell_pair(const struct pair *pair, struct analysis_out *out, bool *t
     int found = crossings_find(pair->points, pair->count, crossings, CROSSINGS_MAX);
     if (pair->count < 2)
         return;
-    if (found == 0)
-        print_line(pair, out, verdict_of(pair), NULL);
+    if (found == 0) {
+        const char *verdict = verdict_of(pair);
+        int series = pair->run->series_count;
+        pair->beats[pair->other * series + pair->base] = strcmp(verdict, "faster") == 0;
+        pair->beats[pair->base * series + pair->other] = strcmp(verdict, "slower") == 0;
+        print_line(pair, out, verdict, NULL);
+    }
     for (int i = 0; i < found && i < CROSSINGS_MAX; i++) {
         print_line(pair, out, crossings[i].sign > 0 ? "overtakes" : "falls behind", &crossings[i]);
-        print_words(pair, out, &crossings[i], !*told);
-        *told = true;
+        print_words(pair, out, &crossings[i], told);
     }
+}
+
+/* "GPU is faster than CPU, 1 thread; CPU, all threads at every width measured": one line for each winner. */
+static void tell_winners(const struct pair *pair, const struct analysis_out *out, bool *told)
+{
+    int series = pair->run->series_count;
+    for (int winner = 0; winner < series && out->text; winner++) {
+        int losers = 0;
+        for (int loser = 0; loser < series; loser++) {
+            if (!pair->beats[winner * series + loser])
+                continue;
+            if (losers++ == 0) {
+                print_head(out, told);
+                fprintf(out->text, "  %s, %s: %s is faster at every %s measured than ",
+                        chart_phase_noun(pair->cut->phase), pair->cut->common, pair->run->series[winner].label,
+                        pair->cut->axis->name);
+            }
+            fprintf(out->text, "%s%s", losers > 1 ? "; " : "", pair->run->series[loser].label);
+        }
+        if (losers > 0)
+            fputc('\n', out->text);
+    }
+}
+
+/* All pairs of a cut. */
+static void tell_cut(struct pair *pair, struct analysis_out *out, bool *told)
+{
+    int series = pair->run->series_count;
+    memset(pair->beats, 0, (size_t)series * (size_t)series * sizeof *pair->beats);
+    for (pair->base = 0; pair->base < series; pair->base++)
+        for (pair->other = pair->base + 1; pair->other < series; pair->other++) {
+            find_points(pair);
+            tell_pair(pair, out, told);
+        }
+    tell_winners(pair, out, told);
 }
 
 static int tell_axis(const struct chart_run *run, const char *phase, const struct chart_axis *axis,
                      struct analysis_out *out, bool *told, struct cnn_error *error)
 {
     struct chart_figures cuts;
+    size_t series = (size_t)run->series_count;
     struct pair pair = { .run = run };
     int status = chart_figures_along(&cuts, run, phase, axis, error);
-    if (status == CNN_OK && !(pair.points = malloc(((size_t)run->rows.count + 1) * sizeof *pair.points)))
+    pair.points = malloc(((size_t)run->rows.count + 1) * sizeof *pair.points);
+    pair.beats = malloc((series * series + 1) * sizeof *pair.beats);
+    if (status == CNN_OK && (!pair.points || !pair.beats))
         status = cnn_error_set(error, CNN_OOM, "analysis: no memory for %d rows", run->rows.count);
-    for (int i = 0; status == CNN_OK && i < cuts.count; i++)
-        for (pair.base = 0; pair.base < run->series_count; pair.base++)
-            for (pair.other = pair.base + 1; pair.other < run->series_count; pair.other++) {
-                pair.cut = &cuts.list[i];
-                find_points(&pair);
-                tell_pair(&pair, out, told);
-            }
+    for (int i = 0; status == CNN_OK && i < cuts.count; i++) {
+        pair.cut = &cuts.list[i];
+        tell_cut(&pair, out, told);
+    }
+    free(pair.beats);
     free(pair.points);
     chart_figures_free(&cuts);
     return status;

@@ -124,6 +124,8 @@ static void break_even_is_where_it_was_planted(void **state)
     assert_contains(csv, "train,image,cpu,slow,slower,,,,,5,");
     assert_contains(run.text, "the gpu passes the cpu at image 40 (");
     assert_contains(run.text, "faster from 56 on");
+    assert_contains(run.text, ": the cpu is faster at every image measured than the slow\n");
+    assert_contains(run.text, ": the gpu is faster at every image measured than the slow\n");
     assert_null(read_csv(&run, "scaling.csv"));
     free(csv);
     free(run.text);
