@@ -18,7 +18,7 @@ struct pair {
     int base, other;
     struct crossing_point *points;
     int count;
-    bool *beats; /* [winner * series + loser]: faster at every measured place of this cut */
+    double *beats; /* [winner * series + loser]: from which measured place of this cut on it is faster; 0: it is not */
 };
 
 static const struct row *cut_row(const struct pair *pair, int i)
@@ -73,21 +73,21 @@ static void find_points(struct pair *pair)
     }
 }
 
-/* What holds where nothing is overtaken. */
-static const char *verdict_of(const struct pair *pair)
+/* Where nothing is overtaken: from which measured place on the other series is faster (sign 1) or slower (-1), no place
+ * before it being decided. 0: it is not. */
+static double lead_from(const struct pair *pair, int sign)
 {
-    int faster = 0, slower = 0;
-    for (int i = 0; i < pair->count; i++) {
-        faster += crossing_sign(&pair->points[i]) > 0;
-        slower += crossing_sign(&pair->points[i]) < 0;
-    }
-    if (faster == pair->count || slower == pair->count)
-        return faster ? "faster" : "slower";
-    return "undecided";
+    int first = pair->count;
+    while (first > 0 && crossing_sign(&pair->points[first - 1]) == sign)
+        first--;
+    for (int i = 0; i < first; i++)
+        if (crossing_sign(&pair->points[i]) != 0)
+            return 0;
+    return first < pair->count ? pair->points[first].x : 0;
 }
 
 static void print_line(const struct pair *pair, struct analysis_out *out, const char *verdict,
-                       const struct crossing *crossing)
+                       const struct crossing *crossing, double from)
 {
     const struct chart_series *series = pair->run->series;
     fprintf(out->csv, "%s,%s,%s,%s,%s", pair->cut->phase, pair->cut->axis->name, series[pair->base].id,
@@ -95,7 +95,7 @@ static void print_line(const struct pair *pair, struct analysis_out *out, const 
     analysis_print_number(out->csv, crossing ? crossing->x : NAN);
     analysis_print_number(out->csv, crossing ? crossing->low : NAN);
     analysis_print_number(out->csv, crossing ? crossing->high : NAN);
-    analysis_print_number(out->csv, crossing ? crossing->from : NAN);
+    analysis_print_number(out->csv, from > 0 ? from : NAN);
     fprintf(out->csv, ",%d", pair->count);
     analysis_print_text(out->csv, pair->cut->common);
     fputc('\n', out->csv);
@@ -130,34 +130,35 @@ static void tell_pair(const struct pair *pair, struct analysis_out *out, bool *t
     if (pair->count < 2)
         return;
     if (found == 0) {
-        const char *verdict = verdict_of(pair);
         int series = pair->run->series_count;
-        pair->beats[pair->other * series + pair->base] = strcmp(verdict, "faster") == 0;
-        pair->beats[pair->base * series + pair->other] = strcmp(verdict, "slower") == 0;
-        print_line(pair, out, verdict, NULL);
+        double faster = lead_from(pair, 1), slower = lead_from(pair, -1);
+        pair->beats[pair->other * series + pair->base] = faster;
+        pair->beats[pair->base * series + pair->other] = slower;
+        print_line(pair, out, faster > 0 ? "faster" : slower > 0 ? "slower" : "undecided", NULL, fmax(faster, slower));
     }
     for (int i = 0; i < found && i < CROSSINGS_MAX; i++) {
-        print_line(pair, out, crossings[i].sign > 0 ? "overtakes" : "falls behind", &crossings[i]);
+        print_line(pair, out, crossings[i].sign > 0 ? "overtakes" : "falls behind", &crossings[i], crossings[i].from);
         print_words(pair, out, &crossings[i], told);
     }
 }
 
-/* "GPU is faster than CPU, 1 thread; CPU, all threads at every width measured": one line for each winner. */
+/* "GPU is faster than CPU, 1 thread from width 1 on; CPU, all threads from 2 on": one line for each winner. */
 static void tell_winners(const struct pair *pair, const struct analysis_out *out, bool *told)
 {
     int series = pair->run->series_count;
     for (int winner = 0; winner < series && out->text; winner++) {
         int losers = 0;
         for (int loser = 0; loser < series; loser++) {
-            if (!pair->beats[winner * series + loser])
+            double from = pair->beats[winner * series + loser];
+            if (from <= 0)
                 continue;
             if (losers++ == 0) {
                 print_head(out, told);
-                fprintf(out->text, "  %s, %s: %s is faster at every %s measured than ",
-                        chart_phase_noun(pair->cut->phase), pair->cut->common, pair->run->series[winner].label,
-                        pair->cut->axis->name);
+                fprintf(out->text, "  %s, %s: %s is faster than ", chart_phase_noun(pair->cut->phase),
+                        pair->cut->common, pair->run->series[winner].label);
             }
-            fprintf(out->text, "%s%s", losers > 1 ? "; " : "", pair->run->series[loser].label);
+            fprintf(out->text, "%s%s from %s %g on", losers > 1 ? "; " : "", pair->run->series[loser].label,
+                    pair->cut->axis->name, from);
         }
         if (losers > 0)
             fputc('\n', out->text);
@@ -168,7 +169,8 @@ static void tell_winners(const struct pair *pair, const struct analysis_out *out
 static void tell_cut(struct pair *pair, struct analysis_out *out, bool *told)
 {
     int series = pair->run->series_count;
-    memset(pair->beats, 0, (size_t)series * (size_t)series * sizeof *pair->beats);
+    for (int i = 0; i < series * series; i++)
+        pair->beats[i] = 0;
     for (pair->base = 0; pair->base < series; pair->base++)
         for (pair->other = pair->base + 1; pair->other < series; pair->other++) {
             find_points(pair);

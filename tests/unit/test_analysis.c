@@ -121,12 +121,31 @@ static void break_even_is_where_it_was_planted(void **state)
     assert_true(cell(csv, "train,image,cpu,gpu,overtakes", "high") < 41);
     assert_true(cell(csv, "train,image,cpu,gpu,overtakes", "from") == 56);
     assert_true(cell(csv, "train,image,cpu,gpu,overtakes", "points") == 5);
-    assert_contains(csv, "train,image,cpu,slow,slower,,,,,5,");
+    assert_contains(csv, "train,image,cpu,slow,slower,,,,16,5,");
     assert_contains(run.text, "the gpu passes the cpu at image 40 (");
     assert_contains(run.text, "faster from 56 on");
-    assert_contains(run.text, ": the cpu is faster at every image measured than the slow\n");
-    assert_contains(run.text, ": the gpu is faster at every image measured than the slow\n");
+    assert_contains(run.text, ": the cpu is faster than the slow from image 16 on\n");
+    assert_contains(run.text, ": the gpu is faster than the slow from image 16 on\n");
     assert_null(read_csv(&run, "scaling.csv"));
+    free(csv);
+    free(run.text);
+}
+
+/* As fast at the first size, as far as can be told, and faster behind it: no crossing, but a place to lead from. */
+static void a_lead_has_its_first_place(void **state)
+{
+    struct run run;
+    run_start(&run, *state);
+    for (int image = 16; image <= 64; image *= 2) {
+        add(&run, make_point("cpu", image, 1, 0), CNN_OK, 1e-6 * image * image, NAN);
+        add(&run, make_point("omp", image, 1, 0), CNN_OK, image == 16 ? 0.257e-3 : 0.6e-6 * image * image, NAN);
+        add(&run, make_point("twin", image, 1, 0), CNN_OK, 1.001e-6 * image * image, NAN);
+    }
+    analyse(&run);
+    char *csv = read_csv(&run, "breakeven.csv");
+    assert_contains(csv, "train,image,cpu,omp,faster,,,,32,3,");
+    assert_contains(csv, "train,image,cpu,twin,undecided,,,,,3,");
+    assert_contains(run.text, ": the omp is faster than the cpu from image 32 on; the twin from image 32 on\n");
     free(csv);
     free(run.text);
 }
@@ -250,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(break_even_is_where_it_was_planted, files_folder_make, files_folder_remove),
+        cmocka_unit_test_setup_teardown(a_lead_has_its_first_place, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(costs_are_what_was_planted, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(a_planted_serial_fraction_is_recovered, files_folder_make, files_folder_remove),
         cmocka_unit_test_setup_teardown(a_planted_loss_is_split, files_folder_make, files_folder_remove),
