@@ -51,6 +51,7 @@ bundle() {
     stage=$scratch/$name
     mkdir -p "$stage/plots"
     cp -rL "$folder/." "$stage/run" || exit 2
+    rm -rf "$stage/run/.answers" # what a run that was killed left for its points
     cp "$home"/plots/*.gp "$stage/plots/"
     write_rules >"$scratch/rules"
     find "$stage/run" -type f ! -name '*.gz' ! -name '*.png' ! -name '*.pdf' -exec sed -E -i -f "$scratch/rules" {} +
