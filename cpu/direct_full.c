@@ -24,30 +24,32 @@ struct product {
 CPU_INLINE void product_tile(const struct product *p, const int maps, const int vectors, vec *sums)
 {
     vec acc[MAPS_MAX][VECTORS_MAX];
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             acc[m][v] = vec_set(0);
+    }
     const float *weight = p->weights;
     for (int64_t k = 0, at = 0; k < p->terms; k++, at += p->in_step, weight += p->weight_step) {
         vec x[VECTORS_MAX];
-#pragma GCC unroll 8
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             x[v] = vec_load(p->in[v] + at);
-#pragma GCC unroll 8
+        CPU_UNROLL
         for (int m = 0; m < maps; m++) {
             vec w = vec_set(weight[m * p->weight_unit]);
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int v = 0; v < vectors; v++)
                 acc[m][v] += w * x[v];
         }
     }
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             sums[m * vectors + v] = acc[m][v];
+    }
 }
 
 /* clang-format off */
@@ -234,11 +236,12 @@ static void backward_rows(const struct cpu_job *job, int64_t block, int64_t chun
     for (int v = 0; v < CHUNK_VECTORS; v++)
         acc[v] = vec_set(0);
     if (left >= CHUNK_VECTORS * VEC_WIDTH) {
-        for (int map = 0; map < job->layer->out.maps; map++)
-#pragma GCC unroll 8
+        for (int map = 0; map < job->layer->out.maps; map++) {
+            CPU_UNROLL
             for (int v = 0; v < CHUNK_VECTORS; v++)
                 acc[v] +=
                     vec_set(dy[map * job->dy.map]) * vec_load(job->weights + map * inputs + first + v * VEC_WIDTH);
+        }
         left = CHUNK_VECTORS * VEC_WIDTH;
     } else {
         for (int map = 0; map < job->layer->out.maps; map++)

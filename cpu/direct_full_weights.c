@@ -69,33 +69,35 @@ struct outer {
 CPU_INLINE void outer_tile(const struct outer *o, const int maps, const int vectors, vec *sums)
 {
     vec acc[MAPS_MAX][VECTORS_MAX];
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             acc[m][v] = vec_set(0);
+    }
     const float *in = o->in, *delta = o->delta;
     for (int left = o->count; left > 0; left -= o->lanes, delta += o->delta_block) {
         int lanes = left < o->lanes ? left : o->lanes;
         for (int lane = 0; lane < lanes; lane++, in += o->in_image) {
             vec x[VECTORS_MAX];
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int v = 0; v < vectors; v++)
                 x[v] = vec_load(in + v * VEC_WIDTH);
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int m = 0; m < maps; m++) {
                 vec d = vec_set(delta[m * o->delta_unit + lane]);
-#pragma GCC unroll 8
+                CPU_UNROLL
                 for (int v = 0; v < vectors; v++)
                     acc[m][v] += d * x[v];
             }
         }
     }
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             sums[m * vectors + v] = acc[m][v];
+    }
 }
 
 /* clang-format off */

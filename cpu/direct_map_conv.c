@@ -208,11 +208,12 @@ struct walk {
 CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int pixels, const int stride)
 {
     vec acc[PIXELS_MAX][VECTORS_MAX];
-#pragma GCC unroll 12
-    for (int p = 0; p < pixels; p++)
-#pragma GCC unroll 4
+    CPU_UNROLL
+    for (int p = 0; p < pixels; p++) {
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             acc[p][v] = w->resume ? vec_load(w->sums + (p * vectors + v) * VEC_WIDTH) : vec_set(0);
+    }
     for (int k = 0; k < w->sources; k++)
         for (int row = w->row_begin; row < w->row_end; row++) {
             const float *in = w->in + k * w->in_map + row * w->in_row;
@@ -221,23 +222,24 @@ CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int pix
                 vec tap[VECTORS_MAX];
                 /* or gcc carries inputs from tap to tap, in registers that the sums need */
                 __asm__("" : "+r"(in));
-#pragma GCC unroll 4
+                CPU_UNROLL
                 for (int v = 0; v < vectors; v++)
                     tap[v] = vec_load(weight + v * VEC_WIDTH);
-#pragma GCC unroll 12
+                CPU_UNROLL
                 for (int p = 0; p < pixels; p++) {
                     vec x = vec_set(in[p * stride]);
-#pragma GCC unroll 4
+                    CPU_UNROLL
                     for (int v = 0; v < vectors; v++)
                         acc[p][v] += tap[v] * x;
                 }
             }
         }
-#pragma GCC unroll 12
-    for (int p = 0; p < pixels; p++)
-#pragma GCC unroll 4
+    CPU_UNROLL
+    for (int p = 0; p < pixels; p++) {
+        CPU_UNROLL
         for (int v = 0; v < vectors; v++)
             vec_store(w->sums + (p * vectors + v) * VEC_WIDTH, acc[p][v]);
+    }
 }
 
 /* clang-format off */

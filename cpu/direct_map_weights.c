@@ -146,39 +146,44 @@ struct walk {
 CPU_INLINE void walk_tile(const struct walk *w, const int vectors, const int tap_rows, const int tap_cols, vec *sums)
 {
     vec acc[VECTORS_MAX][ROWS_MAX][COLUMNS_MAX];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; v++)
-#pragma GCC unroll 8
-        for (int r = 0; r < tap_rows; r++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int v = 0; v < vectors; v++) {
+        CPU_UNROLL
+        for (int r = 0; r < tap_rows; r++) {
+            CPU_UNROLL
             for (int c = 0; c < tap_cols; c++)
                 acc[v][r][c] = vec_set(0);
+        }
+    }
     const float *delta = w->delta;
     for (int row = 0; row < w->rows; row++) {
         const float *in = w->in + row * w->in_row;
         for (int col = 0; col < w->cols; col++, delta += VEC_WIDTH, in += w->stride) {
             vec d[VECTORS_MAX];
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int v = 0; v < vectors; v++)
                 d[v] = vec_load(delta + v * w->delta_vector);
-#pragma GCC unroll 8
-            for (int r = 0; r < tap_rows; r++)
-#pragma GCC unroll 8
+            CPU_UNROLL
+            for (int r = 0; r < tap_rows; r++) {
+                CPU_UNROLL
                 for (int c = 0; c < tap_cols; c++) {
                     vec x = vec_set(in[r * w->in_tap_row + c]);
-#pragma GCC unroll 8
+                    CPU_UNROLL
                     for (int v = 0; v < vectors; v++)
                         acc[v][r][c] += d[v] * x;
                 }
+            }
         }
     }
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; v++)
-#pragma GCC unroll 8
-        for (int r = 0; r < tap_rows; r++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int v = 0; v < vectors; v++) {
+        CPU_UNROLL
+        for (int r = 0; r < tap_rows; r++) {
+            CPU_UNROLL
             for (int c = 0; c < tap_cols; c++)
                 sums[v * w->sums_vector + r * tap_cols + c] += acc[v][r][c];
+        }
+    }
 }
 
 /* clang-format off */

@@ -27,40 +27,42 @@ CPU_INLINE vec sweep_delta(const struct sweep *s, const float *delta, int unit)
 CPU_INLINE void sweep_tile(const struct sweep *s, const int maps, const int columns, vec *sums)
 {
     vec acc[MAPS_MAX][COLUMNS_MAX];
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int c = 0; c < columns; c++)
             acc[m][c] = vec_set(0);
+    }
     for (int row = 0; row < s->rows; row++) {
         int64_t at = row * s->delta_row;
         const float *in = s->in + row * s->in_row;
         for (int unit = 0; unit < s->units - 1; unit++, at += s->delta_unit, in += s->in_unit) {
             vec x[COLUMNS_MAX];
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int c = 0; c < columns; c++)
                 x[c] = vec_load(in + c * s->in_tap);
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int m = 0; m < maps; m++) {
                 vec d = vec_load(s->delta[m] + at);
-#pragma GCC unroll 8
+                CPU_UNROLL
                 for (int c = 0; c < columns; c++)
                     acc[m][c] += d * x[c];
             }
         }
-#pragma GCC unroll 8
+        CPU_UNROLL
         for (int m = 0; m < maps; m++) { /* the last unit, perhaps partial */
             vec d = vec_load_first(s->delta[m] + at, s->valid);
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int c = 0; c < columns; c++)
                 acc[m][c] += d * vec_load_first(in + c * s->in_tap, s->valid);
         }
     }
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int c = 0; c < columns; c++)
             sums[m * columns + c] += acc[m][c];
+    }
 }
 
 /* The same where neighbouring pixels read inputs `in_gather` apart. */

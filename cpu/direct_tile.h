@@ -76,11 +76,12 @@ CPU_INLINE void direct_tile(const struct direct_span *s, const int maps, const i
                             int col_end, vec *sums)
 {
     vec acc[TILE_MAPS_MAX][TILE_UNITS_MAX];
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int u = 0; u < units; u++)
             acc[m][u] = s->resume ? vec_load(s->out + m * s->out_map + (first_unit + u) * s->out_unit) : vec_set(0);
+    }
     const float *first = s->in + first_unit * s->in_unit + col_begin * s->in_tap;
     for (int k = s->source_begin; k < s->source_begin + s->source_count; k++)
         for (int row = s->row_begin; row < s->row_end; row++) {
@@ -88,23 +89,24 @@ CPU_INLINE void direct_tile(const struct direct_span *s, const int maps, const i
             const float *weight = s->weights + (((int64_t)k * s->tap_rows + row) * s->tap_cols + col_begin) * maps;
             for (int col = col_begin; col < col_end; col++, in += s->in_tap, weight += maps) {
                 vec x[TILE_UNITS_MAX];
-#pragma GCC unroll 8
+                CPU_UNROLL
                 for (int u = 0; u < units; u++)
                     x[u] = vec_load(in + u * s->in_unit);
-#pragma GCC unroll 8
+                CPU_UNROLL
                 for (int m = 0; m < maps; m++) {
                     vec w = vec_set(weight[m]);
-#pragma GCC unroll 8
+                    CPU_UNROLL
                     for (int u = 0; u < units; u++)
                         acc[m][u] += w * x[u];
                 }
             }
         }
-#pragma GCC unroll 8
-    for (int m = 0; m < maps; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < maps; m++) {
+        CPU_UNROLL
         for (int u = 0; u < units; u++)
             sums[m * units + u] = acc[m][u];
+    }
 }
 
 /* The same for column mode with a stride: neighbouring outputs read inputs `in_gather` apart. */

@@ -48,7 +48,7 @@ CPU_INLINE void vec_exchange(vec *a, vec *b, const int bit)
 
 CPU_INLINE void vec_exchange_all(vec rows[VEC_WIDTH], const int bit)
 {
-#pragma GCC unroll 16
+    CPU_UNROLL
     for (int i = 0; i < VEC_WIDTH; i++)
         if (!(i & bit))
             vec_exchange(&rows[i], &rows[i + bit], bit);

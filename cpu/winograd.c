@@ -197,29 +197,31 @@ static void transform_tile(const struct cpu_tensor *in, const float *map, int ro
 CPU_INLINE void product_tile(const float *weights, const float *in, int ins, int64_t tiles, float *to)
 {
     vec acc[TILE_MAPS][TILE_UNITS];
-#pragma GCC unroll 8
-    for (int m = 0; m < TILE_MAPS; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < TILE_MAPS; m++) {
+        CPU_UNROLL
         for (int u = 0; u < TILE_UNITS; u++)
             acc[m][u] = vec_set(0);
+    }
     for (int k = 0; k < ins; k++, in += tiles * VEC_WIDTH, weights += TILE_MAPS) {
         vec w[TILE_MAPS];
-#pragma GCC unroll 8
+        CPU_UNROLL
         for (int m = 0; m < TILE_MAPS; m++)
             w[m] = vec_set(weights[m]);
-#pragma GCC unroll 8
+        CPU_UNROLL
         for (int u = 0; u < TILE_UNITS; u++) {
             vec x = vec_load(in + u * VEC_WIDTH);
-#pragma GCC unroll 8
+            CPU_UNROLL
             for (int m = 0; m < TILE_MAPS; m++)
                 acc[m][u] += w[m] * x;
         }
     }
-#pragma GCC unroll 8
-    for (int m = 0; m < TILE_MAPS; m++)
-#pragma GCC unroll 8
+    CPU_UNROLL
+    for (int m = 0; m < TILE_MAPS; m++) {
+        CPU_UNROLL
         for (int u = 0; u < TILE_UNITS; u++)
             vec_store(to + (m * tiles + u) * VEC_WIDTH, acc[m][u]);
+    }
 }
 
 /* The 16 products of a chunk: [place][input map][tile] to [place][output map][tile]. */
