@@ -14,8 +14,8 @@
 #define CPU_SYMBOL(name) CPU_PASTE(name, CPU_ISA_SUFFIX)
 #define CPU_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop over the lanes of a register tile, whose count is a constant after inlining: its sums are registers only
- * where it is unrolled. gcc wants the largest count there is. */
+/* Before a loop over the lanes of a register tile, whose count is a constant after inlining: its sums are registers
+ * only where it is unrolled. gcc wants the largest count there is. */
 #if defined(__clang__)
 #define CPU_UNROLL _Pragma("clang loop unroll(full)")
 #else

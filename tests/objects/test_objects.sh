@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What the compiler made of it, by disassembly: `scalar` kernels hold no packed floating-point arithmetic, and nothing
-# outside the kernels of an instruction set uses AVX registers, so that a binary runs on an older processor.
+# outside the kernels of an instruction set uses AVX registers, so that a binary runs on an older processor; register tiles
+# are unrolled.
 #
 #   test_objects.sh BUILD_FOLDER      77: skipped, with the reason
 set -u
@@ -49,6 +50,11 @@ found=$(count_packed "$avx2")
 echo "avx2 kernels: $found packed arithmetic instructions"
 found=$(count_wide "$avx2")
 [ "$found" -gt 100 ] || fail "$found AVX instructions found in the avx2 kernels: the search itself is broken"
+
+# A tile of 3 x 4 vectors is multiplied without a jump in between: a loop over its sums would keep them in memory.
+run=$("$objdump" -d --no-show-raw-insn "$avx2" | awk '/file format/ { here = /direct_conv\.c\.o:/ } !here { next }
+  /\tvfn?madd/ { n++ } /\tj/ { n = 0 } n > most { most = n } END { print most + 0 }')
+[ "$run" -ge 12 ] || fail "at most $run multiply-adds without a jump in the avx2 convolution, expected the 12 of a tile"
 
 instructions=$(mnemonics "$scalar" | grep -c .)
 [ "$instructions" -gt 1000 ] || fail "$instructions instructions in the scalar kernels: the disassembly is broken"
