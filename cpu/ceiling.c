@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define TRIES 5
+#define TRIES_MOST 60
+#define PARTS_MOST 30    /* of the time of one run: more is not waited for */
 #define PRODUCT_SIDE 384 /* three matrices of 576 KiB */
 #define EMPTY_PASSES 200
 #define MEMORY_LEAST ((int64_t)64 << 20) /* bytes; beyond any L2 and most L3 */
@@ -110,15 +112,31 @@ static double time_once(const struct meter *meter, const struct loop *loop, pass
     return meter->clock() - start;
 }
 
-/* Seconds of one round, the best of TRIES, each as long as its part of the time allows. */
+/* The least of some tries. On a busy machine most are interrupted, so that every try that is clearly better than those
+ * before it buys as many again. */
+static double time_best(const struct meter *meter, const struct loop *loop, pass_run run)
+{
+    double best = time_once(meter, loop, run);
+    for (int left = TRIES, all = 0; left > 0 && all < TRIES_MOST; left--, all++) {
+        double taken = time_once(meter, loop, run);
+        left = taken < 0.98 * best ? TRIES : left;
+        best = fmin(best, taken);
+    }
+    return best;
+}
+
+/* Seconds of one round. Rounds grow until a run is as long as its part of the time allows, and twice the rounds take
+ * nearly twice as long: before that it is the waking of threads and interruptions that take the time. */
 static double time_rounds(const struct meter *meter, struct loop *loop, pass_run run)
 {
-    double part = meter->seconds / (TRIES + 2), taken = 0, best = INFINITY;
-    for (loop->rounds = 1; (taken = time_once(meter, loop, run)) < part / 2 && loop->rounds < INT64_MAX / 4;)
-        loop->rounds *= taken < part / 16 ? 8 : 2;
-    for (int i = 0; i < TRIES; i++)
-        best = fmin(best, time_once(meter, loop, run) / (double)loop->rounds);
-    return best;
+    double part = meter->seconds / (4 * TRIES), before = INFINITY, best = 0;
+    for (loop->rounds = 1; loop->rounds < INT64_MAX / 8; loop->rounds *= best < part / 16 ? 8 : 2) {
+        best = time_best(meter, loop, run);
+        if (best > 1.7 * before || best > PARTS_MOST * part)
+            break;
+        before = best < part / 2 ? INFINITY : best;
+    }
+    return best / (double)loop->rounds;
 }
 
 static void tell(struct meter *meter, enum cnn_ceiling_kind kind, const char *of, int64_t bytes, double value)
@@ -168,7 +186,7 @@ static void measure_passes(struct meter *meter, const struct loop *loop)
     double best = INFINITY;
     for (int i = 0; i < EMPTY_PASSES; i++)
         steps[i] = (struct cpu_step){ &loop->job, { a_tile_each, run_nothing }, true };
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < 2 * TRIES; i++) {
         double start = meter->clock();
         meter->device->run(loop->threads, steps, EMPTY_PASSES, &batch);
         best = fmin(best, (meter->clock() - start) / EMPTY_PASSES);
@@ -265,8 +283,8 @@ int cpu_ceiling(struct cnn_device *device, double (*clock)(void), double seconds
     }
     bool fine = loop.answers != NULL;
     if (fine) {
+        measure_passes(&meter, &loop); /* first: it wakes the threads */
         measure_fma(&meter, &loop);
-        measure_passes(&meter, &loop);
         fine = measure_product(&meter, &loop) && measure_memory(&meter, &loop);
     }
     if (meter.topology)
