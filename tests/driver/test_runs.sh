@@ -90,7 +90,7 @@ expect 1 'data that are not here and required'
 # Points that all become `unstable` after a fraction of a second each.
 cat >kill.cfg <<END
 network = "garcia"; image = 20; width = [1, 2, 3, 4]; batch = 1; phase = "classify"; slow = true;
-warmup = 0.001; min_time = 0.001; max_time = 0.2; min_samples = 100000; max_samples = 100000;
+warmup = 0.001; min_time = 0.001; max_time = 0.3; min_samples = 100000; max_samples = 100000;
 series = ( { id = "a"; label = "A"; backend = "cpu"; algorithm = "naive"; }, { id = "b"; label = "B"; backend = "cpu"; algorithm = "direct"; } );
 END
 rows_of() { cat results/*/kill/"$1"/rows.csv 2>/dev/null; }
