@@ -134,7 +134,9 @@ int bounds_judge(struct result *result, const struct ceilings *ceilings, const s
     name_bound(result, &bounds);
     *exceeded = bounds.compute > result->median;
     if (*exceeded)
-        result_remark(result, "%.0f %% of the ceiling that was measured for its multiply-adds: see --ceilings",
+        result_remark(result,
+                      "%.0f %% of the ceiling measured for its multiply-adds: was the machine busy then? --ceilings "
+                      "measures anew",
                       100 * bounds.compute / result->median);
     return CNN_OK;
 }
