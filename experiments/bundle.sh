@@ -19,6 +19,12 @@ die() { say "$@"; exit 2; }
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf -- "$scratch"' EXIT
 
+# The study of a run, which becomes the name of files: nothing that leads elsewhere.
+study_of() { # ACTION FOLDER
+    study=$(sed -n '2s/,.*//p' "$2/rows.csv")
+    case $study in '' | *[!A-Za-z0-9._-]* | .* | -*) die "$1: the study of rows.csv has no name of letters, digits and . _ -: '$study'" ;; esac
+}
+
 # ---- --bundle --------------------------------------------------------------------------------------------------------
 
 # The name of this machine or user as a whole word, for sed; nothing for what is too short or too common to tell anything.
@@ -44,8 +50,7 @@ bundle() {
     for file in rows.csv study.cfg; do
         [ -f "$folder/$file" ] || die "--bundle $folder: expected the folder of a run, with rows.csv and study.cfg"
     done
-    study=$(sed -n '2s/,.*//p' "$folder/rows.csv")
-    [ -n "$study" ] || die "--bundle $folder: rows.csv has no row"
+    study_of "--bundle $folder" "$folder"
     name=convscale-$study
     archive=${archive:-$name.tar.gz}
     stage=$scratch/$name
@@ -75,9 +80,12 @@ TEXT
 
 # ---- --reproduce -----------------------------------------------------------------------------------------------------
 
+mark=.from-an-archive # in the copy that --reproduce makes and may replace
+
 unpack() {
     tar -tzf "$1" >"$scratch/list" 2>/dev/null || die "--reproduce $1: is no archive of a run (tar.gz)"
     ! grep -qE '^/|(^|/)\.\.(/|$)' "$scratch/list" || die "--reproduce $1: names files outside of its folder: not unpacked"
+    ! tar -tvzf "$1" 2>/dev/null | grep -q '^[^d-]' || die "--reproduce $1: has links or devices: not unpacked"
     tar -C "$scratch" --no-same-owner -xzf "$1" || exit 2
     stage=$scratch/$(head -n 1 "$scratch/list" | cut -d / -f 1)
     for file in SHA256SUMS run/study.cfg run/rows.csv; do
@@ -108,21 +116,26 @@ reproduce() {
     shift
     [ -f "$archive" ] || die "--reproduce $archive: there is no such file"
     unpack "$archive"
+    study_of "--reproduce $archive" "$stage/run"
     for word in "$@"; do
         [ "${take:-}" != yes ] || out=$word
         take=
         case $word in --out) take=yes ;; --out=*) out=${word#--out=} ;; esac
     done
-    study=$(sed -n '2s/,.*//p' "$stage/run/rows.csv")
+    [ ! -e "$out/archived" ] || [ -f "$out/archived/$mark" ] ||
+        die "--reproduce $archive: $out/archived is there and not of --reproduce: remove it, or choose another --out"
     mkdir -p "$out" "$scratch/study"
     cp "$stage"/run/*.csv "$scratch/study/"
     cp "$stage/run/study.cfg" "$scratch/study/$study.cfg"
     "$home/run_sweep" --out "$out" "$@" "$scratch/study/$study.cfg"
     status=$?
-    new=$(find "$out" -path "*/$study/latest" -print | head -n 1)
-    [ -n "$new" ] || exit "$status"
+    # the run is the one whose record names this very file; other machines may have theirs here
+    record=$(grep -lF "${scratch##*/}/study/$study.cfg" "$out"/*/"$study"/*/machine.json 2>/dev/null | head -n 1)
+    [ -n "$record" ] || exit "$status"
+    new=${record%/*}
     rm -rf -- "$out/archived"
     cp -r "$stage/run" "$out/archived"
+    : >"$out/archived/$mark"
     overlay "$out/archived" "$new" "$out/overlay"
     echo
     "$home/run_sweep" --no-build --format table --compare "$out/archived" "$new"

@@ -79,6 +79,7 @@ unpack() { # archive
 }
 
 set=${1:-}
+case $set in *[!A-Za-z0-9]*) usage "$set: no such data set, expected one of: $(sets)" ;; esac
 case " $(sets) " in *" $set "*) [ -n "$set" ] || usage "expected a data set: $(sets)" ;;
 *) usage "$set: no such data set, expected one of: $(sets)" ;;
 esac
@@ -94,6 +95,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+[ -n "$(files)" ] || die "$set: $sums lists no files of it"
 have curl || die "curl is not here (Debian: apt-get install curl); by hand: download from $bases into $data/$set"
 have sha256sum || have shasum || die "neither sha256sum nor shasum is here: downloads could not be checked"
 mkdir -p -- "$data/$set" || die "the folder $data/$set cannot be made"

@@ -69,12 +69,27 @@ mkdir again
 bundle --bundle "$run" again/convscale-small.tar.gz
 cmp -s convscale-small.tar.gz again/convscale-small.tar.gz || fail 'the same run makes the same archive'
 
+# Another machine's run is there, before this one's in the alphabet: it is not taken for the new one.
+mkdir -p new/a-machine/small/2010
+cp "$run/rows.csv" "$run/study.cfg" "$run/machine.json" new/a-machine/small/2010/
+ln -s 2010 new/a-machine/small/latest
 bundle --reproduce convscale-small.tar.gz --out new --filter 'width=1 series=cpu,naive' --format table
 [ "$status" -eq 0 ] || fail "--reproduce: exit $status" "$out"
 case $out in *'2 points: '*) ;; *) fail 'points are compared' "$out" ;; esac
 [ -s new/overlay/rows.csv ] || fail 'both are in one figure' "$out"
 grep -q '^small,cpu-archived,"CPU, 1 thread, archived",' new/overlay/rows.csv || fail 'and told apart' "$(cut -c 1-80 new/overlay/rows.csv)"
 [ "$(grep -c 'it is so' new/index.html)" -ge 1 ] || fail 'the page has the claim' "$out"
+
+case $out in *a-machine*) fail "another machine's run is compared" "$out" ;; esac
+
+# The copy of the archive is replaced, a folder of somebody's is not.
+bundle --reproduce convscale-small.tar.gz --out new --filter 'width=1 series=cpu' --format table
+[ "$status" -eq 0 ] || fail "--reproduce again: exit $status" "$out"
+mkdir -p theirs/archived
+echo theirs >theirs/archived/file
+bundle --reproduce convscale-small.tar.gz --out theirs
+[ "$status" -eq 2 ] || fail "a folder of somebody's: exit $status" "$out"
+[ -f theirs/archived/file ] || fail "a folder of somebody's is left alone"
 
 # A changed file, a file beside the sums, a way out of the folder: refused before anything runs.
 echo '# changed' >>"$inside/run/study.cfg"
@@ -87,6 +102,27 @@ echo x >evil/outside
 tar -C evil/inner -czPf way-out.tar.gz ../outside
 bundle --reproduce way-out.tar.gz --out never
 [ "$status" -eq 2 ] || fail "a way out: exit $status" "$out"
+refused() { # WHAT WORDS: packs the folder with sums that hold; it is refused, and nothing is written
+    (cd forged/convscale-small && find . -type f ! -name SHA256SUMS | sort | xargs sha256sum >../sums)
+    mv forged/sums forged/convscale-small/SHA256SUMS
+    tar -C forged -czf forged.tar.gz convscale-small
+    bundle --reproduce forged.tar.gz --out never
+    [ "$status" -eq 2 ] || fail "$1: exit $status" "$out"
+    case $out in *"$2"*) ;; *) fail "$1: does not say '$2'" "$out" ;; esac
+    [ ! -e escaped.cfg ] || fail "$1: a file outside"
+}
+mkdir forged
+tar -C forged -xzf convscale-small.tar.gz
+cp forged/convscale-small/run/rows.csv rows.kept
+for name in "../../..$work/escaped" "..$work/escaped" .hidden 'a b' -x; do
+    sed "2s|^[^,]*|$name|" rows.kept >forged/convscale-small/run/rows.csv
+    refused "a study named $name" 'has no name of letters'
+done
+bundle --bundle forged/convscale-small/run
+[ "$status" -eq 2 ] || fail "--bundle of such a study: exit $status" "$out"
+cp rows.kept forged/convscale-small/run/rows.csv
+ln -s / forged/convscale-small/run/link
+refused 'a link' 'has links'
 bundle --reproduce "$project/README.md" --out never
 [ "$status" -eq 2 ] || fail "no archive: exit $status" "$out"
 bundle --bundle "$work/private"

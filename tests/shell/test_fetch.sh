@@ -49,6 +49,8 @@ $(sum "$far/labels.gz")  labels.gz
 
 set packed file://$far
 $(sum "$far/archive.tar.gz")  archive.tar.gz
+
+set hollow file://$far
 END
 
 # From the second address, as the first has nothing; into the project's data/.
@@ -115,8 +117,12 @@ fetch 0 'archive.tar.gz is there' packed
 unset CONVSCALE_DATA
 
 # Wrong command lines.
-fetch 2 'expected a data set: small packed\|no such data set, expected one of: small packed'
-fetch 2 'mnits: no such data set, expected one of: small packed' mnits
+fetch 2 'expected a data set: small packed hollow\|no such data set, expected one of: small packed hollow'
+fetch 2 'mnits: no such data set, expected one of: small packed hollow' mnits
+fetch 2 'small packed: no such data set' 'small packed'
+absent "$home/data/small packed"
+fetch 1 'hollow: .* lists no files' hollow
+absent "$home/data/hollow"
 fetch 2 'expected --data FOLDER' small --data
 fetch 2 'expected --data FOLDER' small --fetch-bas x
 
