@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -103,7 +104,31 @@ void resume_find(struct resume *out, const char *parent, const char *identity)
 
 /* ---- what it measured ---- */
 
-static int result_of_row(struct result *out, const struct row *row, struct cnn_error *error)
+/* Two epochs say what a table shows: the one that reached the target, with the seconds until then as if they were its
+ * own, and the last. Where none reached it, the first has no accuracy. */
+static int epochs_of_row(struct result *out, const struct row *row, double target, struct cnn_error *error)
+{
+    double until = row_number(row, ROW_SECONDS_TO_TARGET);
+    int64_t reached = row_integer(row, ROW_EPOCHS_TO_TARGET);
+    if (!(out->epoch = calloc(2, sizeof *out->epoch)))
+        return cnn_error_set(error, CNN_OOM, "no memory for rows of an earlier run");
+    out->epochs = 2;
+    out->data_seconds = row_number(row, ROW_SECONDS_TO_TARGET_WITH_LOADING) - until;
+    out->epoch[0] = (struct epoch_result){ .epoch = (int)reached,
+                                           .train_loss = NAN,
+                                           .train_accuracy = NAN,
+                                           .test_loss = NAN,
+                                           .test_accuracy = reached > 0 ? target : NAN,
+                                           .train_seconds = until };
+    out->epoch[1] = (struct epoch_result){ .epoch = (int)row_integer(row, ROW_EPOCHS),
+                                           .train_loss = row_number(row, ROW_TRAIN_LOSS),
+                                           .train_accuracy = row_number(row, ROW_TRAIN_ACCURACY),
+                                           .test_loss = row_number(row, ROW_TEST_LOSS),
+                                           .test_accuracy = row_number(row, ROW_TEST_ACCURACY) };
+    return CNN_OK;
+}
+
+static int result_of_row(struct result *out, const struct row *row, double target, struct cnn_error *error)
 {
     bool accuracy = strcmp(row->cell[ROW_PHASE], point_phase_name(POINT_ACCURACY)) == 0;
     result_free(out);
@@ -113,17 +138,7 @@ static int result_of_row(struct result *out, const struct row *row, struct cnn_e
     out->median = row_number(row, accuracy ? ROW_SECONDS_PER_EPOCH : ROW_SECONDS_PER_STEP);
     out->low = row_number(row, ROW_INTERVAL_LOW_SECONDS);
     out->high = row_number(row, ROW_INTERVAL_HIGH_SECONDS);
-    if (!accuracy || row_integer(row, ROW_EPOCHS) < 1)
-        return CNN_OK;
-    if (!(out->epoch = calloc(1, sizeof *out->epoch))) /* the last one says what a table shows */
-        return cnn_error_set(error, CNN_OOM, "no memory for rows of an earlier run");
-    out->epochs = 1;
-    *out->epoch = (struct epoch_result){ .epoch = (int)row_integer(row, ROW_EPOCHS),
-                                         .train_loss = row_number(row, ROW_TRAIN_LOSS),
-                                         .train_accuracy = row_number(row, ROW_TRAIN_ACCURACY),
-                                         .test_loss = row_number(row, ROW_TEST_LOSS),
-                                         .test_accuracy = row_number(row, ROW_TEST_ACCURACY) };
-    return CNN_OK;
+    return accuracy && row_integer(row, ROW_EPOCHS) > 0 ? epochs_of_row(out, row, target, error) : CNN_OK;
 }
 
 int resume_take(const char *folder, const struct point *points, int count, struct result *results, bool *done,
@@ -139,7 +154,7 @@ int resume_take(const char *folder, const struct point *points, int count, struc
         point_key(&points[i], key, sizeof key);
         for (int k = 0; k < rows.count && !done[i] && status == CNN_OK; k++)
             if (strcmp(rows.list[k].cell[ROW_KEY], key) == 0) {
-                status = result_of_row(&results[i], &rows.list[k], error);
+                status = result_of_row(&results[i], &rows.list[k], points[i].target, error);
                 done[i] = true;
             }
     }

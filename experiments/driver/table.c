@@ -53,10 +53,12 @@ static void put_target(const struct table *table, struct grid *grid, int column,
     const struct point *point = result ? &table->points[result - table->results] : NULL;
     if (!point || result->status != CNN_OK)
         grid_cell(grid, column, "%s", result ? cnn_status_word(result->status) : "-");
-    else if (result_target(result, point->target, point->copies != CNN_COPIES_NONE, &train, &loading))
+    else if (!result_target(result, point->target, point->copies != CNN_COPIES_NONE, &train, &loading))
+        grid_cell(grid, column, "not reached");
+    else if (isfinite(train + loading))
         put_number(grid, column, train + loading, "");
     else
-        grid_cell(grid, column, "not reached");
+        grid_cell(grid, column, "-");
 }
 
 /* Only ok rows enter a ratio. */

@@ -4,6 +4,7 @@
 
 #include "experiments/driver/resume.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* One sweep over the points in a process of its own, since signals end it. Returns its exit code: what `check` found.
@@ -160,12 +161,61 @@ static void failed_points_are_repeated(void **state)
     sweep_summary_free(&second);
 }
 
+/* The row of a point that reached its target in epoch 2 of 3, or in none, says the same as its result. */
+static void the_time_to_a_target_is_taken_over(void **state)
+{
+    struct point points[POINTS];
+    char folder[FILES_PATH], path[FILES_PATH + 16];
+    make_points(points);
+    files_path(folder, *state, "target");
+    assert_int_equal(mkdir(folder, 0777), 0);
+    snprintf(path, sizeof path, "%s/rows.csv", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    char *header = rows_header_text();
+    fputs(header, file);
+    free(header);
+    for (int i = 0; i < 2; i++) {
+        struct epoch_result epoch[3] = { { 1, 1, 1, 1, 0.5, 0.5, 10, 1 },
+                                         { 2, 1, 1, 1, i ? 0.9 : 0.98, 0.5, 20, 1 },
+                                         { 3, 1, 1, 1, 0.97, 0.5, 40, 1 } };
+        struct result result;
+        struct row_context context = { "study", "machine", "build", "2010-09-15T12:00:00Z", NULL };
+        points[i].phase = POINT_ACCURACY;
+        points[i].target = 0.98;
+        result_init(&result);
+        result.status = CNN_OK;
+        result.data_seconds = 1;
+        result.epochs = 3;
+        result.epoch = epoch;
+        char *row = rows_row_text(&context, &points[i], NULL, &result);
+        fputs(row, file);
+        free(row);
+    }
+    assert_int_equal(fclose(file), 0);
+    struct result results[2];
+    struct cnn_error error = { CNN_OK, "" };
+    bool done[2] = { false, false };
+    double train, loading;
+    result_init(&results[0]);
+    result_init(&results[1]);
+    assert_int_equal(resume_take(folder, points, 2, results, done, &error), CNN_OK);
+    assert_true(done[0] && done[1]);
+    assert_int_equal(result_target(&results[0], 0.98, false, &train, &loading), 2);
+    assert_true(train == 30 && loading == 2);
+    assert_int_equal(result_target(&results[1], 0.98, false, &train, &loading), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(results[i].epoch[results[i].epochs - 1].test_accuracy == 0.97);
+        result_free(&results[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interrupted_run_goes_on), cmocka_unit_test(results_of_both_parts_are_there),
         cmocka_unit_test(another_run_starts_anew),    cmocka_unit_test(who_a_run_is),
-        cmocka_unit_test(failed_points_are_repeated),
+        cmocka_unit_test(failed_points_are_repeated), cmocka_unit_test(the_time_to_a_target_is_taken_over),
     };
     if (argc == 2 && !strcmp(argv[1], CHILD_ARGUMENT))
         return be_the_child();

@@ -238,6 +238,10 @@ static void time_to_a_target_has_a_table(void **state)
     assert_non_null(strstr(text, "32.00"));
     assert_non_null(strstr(text, "not reached"));
     free(text);
+    it.results[0].data_seconds = NAN; /* no number, no time */
+    text = table_of(&it, 100);
+    assert_null(strstr(text, "nan"));
+    free(text);
     close_fixture(&it);
 }
 
