@@ -37,8 +37,13 @@ static uLong hash_text(uLong hash, const char *text)
 }
 
 void resume_identity(char out[RESUME_IDENTITY], const char *program, const struct study *study,
-                     const struct point *points, int count)
+                     const struct point *points, int count, bool budget)
 {
+    const char *data = getenv("CONVSCALE_DATA");
+    char *resolved = data && *data ? realpath(data, NULL) : NULL;
+    uLong left_out = hash_text(hash_text(0, study->slow ? "slow" : ""), budget ? "budget" : "");
+    left_out = hash_text(left_out, resolved ? resolved : data ? data : "");
+    free(resolved);
     uLong binary, asked = hash_text(0, study->text ? study->text : "");
     out[0] = '\0';
     for (int i = 0; i < count; i++) {
@@ -49,7 +54,8 @@ void resume_identity(char out[RESUME_IDENTITY], const char *program, const struc
         free(point);
     }
     if (hash_file(program, &binary))
-        snprintf(out, RESUME_IDENTITY, "%08lx-%08lx-%d", binary & 0xffffffffu, asked & 0xffffffffu, ROWS_SCHEMA);
+        snprintf(out, RESUME_IDENTITY, "%08lx-%08lx-%d-%08lx", binary & 0xffffffffu, asked & 0xffffffffu, ROWS_SCHEMA,
+                 left_out & 0xffffffffu);
 }
 
 /* ---- finding it ---- */
@@ -60,8 +66,9 @@ static const char *word_of(const cJSON *run, const char *name)
     return word ? word : "";
 }
 
-/* Whether the run of this folder is the one that is looked for; fills *out then. */
-static bool is_it(struct resume *out, const char *folder, const char *identity)
+/* Whether the run of this folder is the one that is looked for, by `length` letters of its identity; fills *out then.
+ */
+static bool is_it(struct resume *out, const char *folder, const char *identity, size_t length)
 {
     char path[RESUME_PATH + 32];
     struct cnn_error ignored;
@@ -70,7 +77,7 @@ static bool is_it(struct resume *out, const char *folder, const char *identity)
     char *text = durable_read(path, RECORD_BYTES_MAX, &size, &ignored);
     cJSON *record = text ? cJSON_Parse(text) : NULL;
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(record, "run");
-    bool same = strcmp(word_of(run, "identity"), identity) == 0;
+    bool same = strncmp(word_of(run, "identity"), identity, length) == 0;
     if (same) {
         snprintf(out->folder, sizeof out->folder, "%s", folder);
         snprintf(out->started, sizeof out->started, "%s", word_of(run, "started"));
@@ -87,8 +94,10 @@ static int is_run(const struct dirent *entry)
     return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
 }
 
-void resume_find(struct resume *out, const char *parent, const char *identity)
+void resume_find(struct resume *out, const char *parent, const char *identity, bool repeats)
 {
+    const char *last = strrchr(identity, '-');
+    size_t compared = repeats && last ? (size_t)(last + 1 - identity) : RESUME_IDENTITY;
     struct dirent **entries = NULL;
     int count = *identity ? scandir(parent, &entries, is_run, versionsort) : 0;
     bool found = false;
@@ -96,7 +105,8 @@ void resume_find(struct resume *out, const char *parent, const char *identity)
     for (int i = count - 1; i >= 0; i--) {
         char folder[RESUME_PATH];
         int length = snprintf(folder, sizeof folder, "%s/%s", parent, entries[i]->d_name);
-        found = found || (count - i <= RUNS_LOOKED_AT && length < (int)sizeof folder && is_it(out, folder, identity));
+        found = found ||
+                (count - i <= RUNS_LOOKED_AT && length < (int)sizeof folder && is_it(out, folder, identity, compared));
         free(entries[i]);
     }
     free(entries);

@@ -6,7 +6,7 @@
 #include "experiments/driver/result.h"
 #include "experiments/driver/study.h"
 
-#define RESUME_IDENTITY 32
+#define RESUME_IDENTITY 48
 #define RESUME_PATH 1024
 
 struct resume {
@@ -15,13 +15,15 @@ struct resume {
     bool finished;            /* nothing of it is left to do */
 };
 
-/* A text that two runs share only where program, study and all points with their settings are the same. "" where the
- * program cannot be read: such a run is never gone on with. */
+/* A text that two runs share only where program, study, all points with their settings, and what may leave points out
+ * are the same: --slow, a budget or none, the folder of data. "" where the program cannot be read: such a run is never
+ * gone on with. */
 void resume_identity(char out[RESUME_IDENTITY], const char *program, const struct study *study,
-                     const struct point *points, int count);
+                     const struct point *points, int count, bool budget);
 
-/* Looks for the newest run of this identity in PARENT = ROOT/<machine>/<study>. */
-void resume_find(struct resume *out, const char *parent, const char *identity);
+/* Looks for the newest run of this identity in PARENT = ROOT/<machine>/<study>; `repeats`: what may have left points
+ * out there makes no difference, for they can be repeated. */
+void resume_find(struct resume *out, const char *parent, const char *identity, bool repeats);
 
 /* Reads the rows of a folder into the results of their points and sets done[i] for each that has one. */
 int resume_take(const char *folder, const struct point *points, int count, struct result *results, bool *done,

@@ -112,7 +112,7 @@ static bool go_on(struct sweep *sweep, const char *root)
     struct cnn_error error = { CNN_OK, "" };
     bool *done = calloc((size_t)sweep->summary->result_count + 1, sizeof *done);
     snprintf(parent, sizeof parent, "%s/%s/%s", root, sweep->machine, sweep->study->name);
-    resume_find(&sweep->earlier, parent, sweep->identity);
+    resume_find(&sweep->earlier, parent, sweep->identity, options->retry);
     const char *folder = sweep->earlier.folder;
     bool wanted = done && *folder && (options->retry || !sweep->earlier.finished);
     if (options->retry && !wanted)
@@ -184,7 +184,8 @@ int sweep_open_folder(struct sweep *sweep)
     const char *root = sweep->options->results ? sweep->options->results : "results";
     machine_slug(sweep->machine);
     machine_time(sweep->started, sizeof sweep->started);
-    resume_identity(sweep->identity, sweep->program, study, sweep->points, sweep->summary->result_count);
+    resume_identity(sweep->identity, sweep->program, study, sweep->points, sweep->summary->result_count,
+                    sweep->options->budget > 0);
     bool goes_on = !sweep->options->fresh && go_on(sweep, root);
     if (!goes_on && rows_open(&sweep->rows, root, sweep->machine, study->name, sweep->error))
         return sweep->error->status;

@@ -106,27 +106,39 @@ static void who_a_run_is(void **state)
     struct study study = a_study(false);
     struct point points[POINTS];
     char one[RESUME_IDENTITY], other[RESUME_IDENTITY], program[FILES_PATH], text[] = "title = \"another\";\n";
+    unsetenv("CONVSCALE_DATA");
     make_points(points);
     files_path(program, *state, "program");
     files_write(program, "1", 1);
-    resume_identity(one, program, &study, points, POINTS);
-    resume_identity(other, program, &study, points, POINTS);
+    resume_identity(one, program, &study, points, POINTS, false);
+    resume_identity(other, program, &study, points, POINTS, false);
     assert_true(strlen(one) > 10);
     assert_string_equal(one, other);
-    resume_identity(other, program, &study, points, POINTS - 1);
+    resume_identity(other, program, &study, points, POINTS - 1, false);
     assert_string_not_equal(one, other);
     points[0].interval += 0.001;
-    resume_identity(other, program, &study, points, POINTS);
+    resume_identity(other, program, &study, points, POINTS, false);
     assert_string_not_equal(one, other);
     points[0].interval -= 0.001;
     study.text = text;
-    resume_identity(other, program, &study, points, POINTS);
+    resume_identity(other, program, &study, points, POINTS, false);
     assert_string_not_equal(one, other);
     study = a_study(false);
     files_write(program, "2", 1);
-    resume_identity(other, program, &study, points, POINTS);
+    resume_identity(other, program, &study, points, POINTS, false);
     assert_string_not_equal(one, other);
-    resume_identity(other, "/nowhere/at/all", &study, points, POINTS);
+    resume_identity(one, program, &study, points, POINTS, false);
+    resume_identity(other, program, &study, points, POINTS, true);
+    assert_string_not_equal(one, other);
+    study.slow = true;
+    resume_identity(other, program, &study, points, POINTS, false);
+    assert_string_not_equal(one, other);
+    study.slow = false;
+    setenv("CONVSCALE_DATA", *state, 1);
+    resume_identity(other, program, &study, points, POINTS, false);
+    unsetenv("CONVSCALE_DATA");
+    assert_string_not_equal(one, other);
+    resume_identity(other, "/nowhere/at/all", &study, points, POINTS, false);
     assert_string_equal(other, "");
 }
 
@@ -144,6 +156,7 @@ static void failed_points_are_repeated(void **state)
     assert_int_equal(sweep_run(&study, points, POINTS, &options, &first, &error), CNN_OK);
     assert_int_equal(first.counts[CNN_ERROR], 1);
     options.retry = 1u << CNN_ERROR;
+    study.slow = true; /* may be asked for now */
     assert_int_equal(sweep_run(&study, points, POINTS, &options, &second, &error), CNN_OK);
     assert_string_not_equal(first.folder, second.folder);
     struct rows old, new;
