@@ -198,6 +198,16 @@ static int do_points(struct sweep *sweep)
     return status;
 }
 
+void sweep_reach_nothing(struct sweep *sweep)
+{
+    for (int i = 0; i < sweep->summary->result_count; i++) {
+        struct result *result = &sweep->summary->results[i];
+        result_free(result);
+        result_init(result);
+        result_set(result, CNN_SKIPPED, "not reached");
+    }
+}
+
 static int prepare(struct sweep *sweep, int count)
 {
     bool cheap_first = sweep->options->budget > 0;
@@ -207,10 +217,7 @@ static int prepare(struct sweep *sweep, int count)
     if (!sweep->summary->results)
         return cnn_error_set(sweep->error, CNN_OOM, "no memory for the results of %d points", count);
     sweep->summary->result_count = count;
-    for (int i = 0; i < count; i++) {
-        result_init(&sweep->summary->results[i]);
-        result_set(&sweep->summary->results[i], CNN_SKIPPED, "not reached");
-    }
+    sweep_reach_nothing(sweep);
     if (sweep->options->program)
         snprintf(sweep->program, sizeof sweep->program, "%s", sweep->options->program);
     else if (child_program(sweep->options->argc > 0 ? sweep->options->argv[0] : NULL, sweep->program,

@@ -47,13 +47,18 @@ static int copy_run(struct sweep *sweep, const char *root, const char *from, str
                : CNN_OK;
 }
 
-/* Results, counts and choices of the rows that are there. */
+static int take_choices(struct sweep *sweep, const char *folder, struct cnn_error *error)
+{
+    char path[RESUME_PATH + 32];
+    snprintf(path, sizeof path, "%s/" CHOICES_FILE, folder);
+    return access(path, R_OK) == 0 ? choices_book_read(&sweep->choices, path, error) : CNN_OK;
+}
+
+/* Results and counts of the rows that are there, the latter where nothing can fail any more. */
 static int take_rows(struct sweep *sweep, bool *done, struct cnn_error *error)
 {
     struct sweep_summary *summary = sweep->summary;
-    char path[RESUME_PATH + 32];
-    const char *folder = rows_folder(sweep->rows);
-    if (resume_take(folder, sweep->points, summary->result_count, summary->results, done, error))
+    if (resume_take(rows_folder(sweep->rows), sweep->points, summary->result_count, summary->results, done, error))
         return error->status;
     for (int i = 0; i < summary->result_count; i++) {
         if (!done[i])
@@ -63,10 +68,27 @@ static int take_rows(struct sweep *sweep, bool *done, struct cnn_error *error)
         summary->points++;
         summary->required_missing |= status == CNN_UNAVAILABLE && sweep->points[i].required;
     }
-    snprintf(path, sizeof path, "%s/" CHOICES_FILE, folder);
-    if (access(path, R_OK) == 0)
-        return choices_book_read(&sweep->choices, path, error);
     return CNN_OK;
+}
+
+/* Opens the folder of an earlier run, or a copy of it, and takes over what is there. After a failure nothing is. */
+static bool take_over(struct sweep *sweep, const char *root, bool *done, struct cnn_error *error)
+{
+    const char *folder = sweep->earlier.folder;
+    int status;
+    if (!sweep->options->retry)
+        status = rows_reopen(&sweep->rows, folder, error) || take_choices(sweep, folder, error);
+    else /* no copy is made for choices that cannot be read */
+        status = take_choices(sweep, folder, error) || copy_run(sweep, root, folder, error);
+    if (status == CNN_OK && take_rows(sweep, done, error) == CNN_OK)
+        return true;
+    sweep_say(sweep, "%s; a new run starts", error->text);
+    rows_close(sweep->rows, NULL);
+    sweep->rows = NULL;
+    choices_book_free(sweep->choices);
+    sweep->choices = NULL;
+    sweep_reach_nothing(sweep);
+    return false;
 }
 
 /* The record of the process that went before stays beside that of this one. */
@@ -113,19 +135,11 @@ static bool go_on(struct sweep *sweep, const char *root)
     bool *done = calloc((size_t)sweep->summary->result_count + 1, sizeof *done);
     snprintf(parent, sizeof parent, "%s/%s/%s", root, sweep->machine, sweep->study->name);
     resume_find(&sweep->earlier, parent, sweep->identity, options->retry);
-    const char *folder = sweep->earlier.folder;
-    bool wanted = done && *folder && (options->retry || !sweep->earlier.finished);
+    bool wanted = done && *sweep->earlier.folder && (options->retry || !sweep->earlier.finished);
     if (options->retry && !wanted)
         sweep_say(sweep, "%s: no run of this very study and program is in %s: all points run", sweep->study->name,
                   parent);
-    if (wanted &&
-        ((options->retry ? copy_run(sweep, root, folder, &error) : rows_reopen(&sweep->rows, folder, &error)) ||
-         take_rows(sweep, done, &error))) {
-        sweep_say(sweep, "%s; a new run starts", error.text);
-        rows_close(sweep->rows, NULL);
-        sweep->rows = NULL;
-        wanted = false;
-    }
+    wanted = wanted && take_over(sweep, root, done, &error);
     if (wanted) {
         schedule_drop(&sweep->schedule, done);
         keep_record(sweep);

@@ -42,6 +42,9 @@ struct sweep {
     struct cnn_error *error;
 };
 
+/* sweep.c */
+void sweep_reach_nothing(struct sweep *sweep); /* no point has a result */
+
 /* sweep_folder.c */
 int sweep_open_folder(struct sweep *sweep); /* and takes over what an earlier run has done */
 int sweep_write_record(struct sweep *sweep);

@@ -86,6 +86,21 @@ static void results_of_both_parts_are_there(void **state)
     assert_int_equal(sweep_apart(points, &options, has_all_results), 0);
 }
 
+/* Choices that cannot be read are in the way of going on; nothing of that run counts then. */
+static void a_run_that_cannot_be_read_leaves_nothing(void **state)
+{
+    struct point points[POINTS];
+    struct sweep_options options = a_way(*state, "unread");
+    char command[2 * FILES_PATH];
+    interrupting(points, *state, "unread");
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), 102);
+    snprintf(command, sizeof command, "for d in '%s'/*/quick/2*; do echo nothing >\"$d/choices.json\"; done",
+             options.results);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(sweep_apart(points, &options, has_all_results), 0);
+    assert_int_equal(runs_in(options.results), 2);
+}
+
 static void another_run_starts_anew(void **state)
 {
     struct point points[POINTS];
@@ -226,9 +241,13 @@ static void the_time_to_a_target_is_taken_over(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_interrupted_run_goes_on), cmocka_unit_test(results_of_both_parts_are_there),
-        cmocka_unit_test(another_run_starts_anew),    cmocka_unit_test(who_a_run_is),
-        cmocka_unit_test(failed_points_are_repeated), cmocka_unit_test(the_time_to_a_target_is_taken_over),
+        cmocka_unit_test(an_interrupted_run_goes_on),
+        cmocka_unit_test(results_of_both_parts_are_there),
+        cmocka_unit_test(a_run_that_cannot_be_read_leaves_nothing),
+        cmocka_unit_test(another_run_starts_anew),
+        cmocka_unit_test(who_a_run_is),
+        cmocka_unit_test(failed_points_are_repeated),
+        cmocka_unit_test(the_time_to_a_target_is_taken_over),
     };
     if (argc == 2 && !strcmp(argv[1], CHILD_ARGUMENT))
         return be_the_child();
