@@ -123,13 +123,16 @@ static void bias_gradient(const struct cnn_layer *layer, const double *weights, 
     int64_t area = (int64_t)layer->out.rows * layer->out.cols;
     for (int map = 0; map < layer->out.maps; map++) {
         struct cnn_tally sum = { 0 };
+        double factor = is_product(layer) ? rounding : 0.0;
         for (int image = 0; image < count; image++)
             for (int64_t i = 0; i < area; i++) {
                 int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
                 cnn_tally_add(&sum, 1.0, cnn_span_get(delta, at), weights[image]);
             }
+        /* all places and images share the rounded weights, and nothing here turns their errors' signs: the worst case
+         */
         cnn_span_set(gradient, layer->bias_at + map,
-                     cnn_tally_rounded(&sum, is_product(layer) ? rounding : 0.0, cnn_together_back(rounding)));
+                     cnn_tally_rounded(&sum, factor, rounding > 0.0 ? INFINITY : CNN_TOGETHER));
     }
 }
 

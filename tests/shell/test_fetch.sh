@@ -10,7 +10,7 @@ work=$(mktemp -d) || exit 1
 server=
 trap 'rm -rf -- "$work"; [ -z "$server" ] || kill "$server"' EXIT
 failures=0
-unset CONVSCALE_DATA
+unset CONVSCALE_DATA CONVSCALE_BUILD
 
 fail() {
     printf 'FAILED: %s\n' "$1"
