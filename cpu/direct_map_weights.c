@@ -204,6 +204,8 @@ static void walk_image(const struct walk *w, int vectors, int tap_rows, int tap_
     case 131: walk_tile(w, 1, 3, 1, sums); break;
     case 132: walk_tile(w, 1, 3, 2, sums); break;
     case 133: walk_tile(w, 1, 3, 3, sums); break;
+    case 221: walk_tile(w, 2, 2, 1, sums); break;
+    case 222: walk_tile(w, 2, 2, 2, sums); break;
 #else
         COLUMNS(1, 3)
         COLUMNS(1, 4)

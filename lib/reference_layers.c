@@ -129,10 +129,11 @@ static void bias_gradient(const struct cnn_layer *layer, const double *weights, 
                 int64_t at = ((int64_t)image * layer->out.maps + map) * area + i;
                 cnn_tally_add(&sum, 1.0, cnn_span_get(delta, at), weights[image]);
             }
-        /* all places and images share the rounded weights, and nothing here turns their errors' signs: the worst case
-         */
+        /* Places and images share what is wrong with them (a rounded weight, a saturated activation's last bit), and
+         * nothing here turns its sign: in fp32 the worst case. In tf32 that would let one per cent pass, and twice what
+         * products may have is enough: of 110 times 120 random networks, 3 exceeded that by up to 14 %. */
         cnn_span_set(gradient, layer->bias_at + map,
-                     cnn_tally_rounded(&sum, factor, rounding > 0.0 ? INFINITY : CNN_TOGETHER));
+                     cnn_tally_rounded(&sum, factor, rounding > 0.0 ? 2.0 * CNN_TOGETHER_BACK : INFINITY));
     }
 }
 

@@ -115,7 +115,9 @@ static bool read_file(FILE *file, struct oracle_answer *out, const struct oracle
     if (fread(&kept, sizeof kept, 1, file) != 1 || !same_question(asked, &kept, question->network->parameters))
         return false;
     int64_t count = double_count(question, kept.gradients);
-    out->block = count > 0 && count <= FILE_BYTES_MAX ? malloc((size_t)count * sizeof *out->block) : NULL;
+    out->block = count > 0 && count <= FILE_BYTES_MAX / (int64_t)sizeof *out->block
+                     ? malloc((size_t)count * sizeof *out->block)
+                     : NULL;
     if (!out->block || fread(out->block, sizeof *out->block, (size_t)count, file) != (size_t)count ||
         fgetc(file) != EOF || checksum(out->block, count * (int64_t)sizeof *out->block) != kept.checksum)
         return false;

@@ -63,9 +63,10 @@ struct result {
     int64_t plan_bytes, peak_bytes;       /* planned; peak resident set of the child, gate included */
     int64_t peak_device_bytes;            /* of a device with memory of its own */
     double verified_error;                /* largest |error| / bound that the gate saw; must be <= 1 */
-    char verified_by[16];                 /* "oracle"; "oracle, naive": plain loops stood in for its gradient */
-    char *choices;    /* algorithm "auto": what was chosen, as choices.h writes it; malloc'd, or NULL */
-    char pinned[256]; /* processors that threads keep to, in the order of threads: "0,2,4"; or empty */
+    char
+        verified_by[24]; /* "oracle"; "oracle, naive": plain loops stood in for its gradient; "oracle, outputs alone" */
+    char *choices;       /* algorithm "auto": what was chosen, as choices.h writes it; malloc'd, or NULL */
+    char pinned[256];    /* processors that threads keep to, in the order of threads: "0,2,4"; or empty */
     /* accuracy: median, quartiles and the rest above are of the training seconds of an epoch */
     int64_t train_images, test_images;  /* of an epoch; -1 */
     double pixel_mean, pixel_deviation; /* value = (pixel / 255 - mean) / deviation */

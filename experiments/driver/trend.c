@@ -45,7 +45,7 @@ bool trend_order_of(const double *x, const double *y, int count, struct trend_or
             double product = (x[i] - x[j]) * (y[i] - y[j]);
             balance += (product > 0) - (product < 0); /* ties count for neither side, which errs to a larger p */
         }
-    double tail = inversions_cdf(count, (pairs - abs(balance)) / 2);
+    double tail = inversions_cdf(count, (pairs - abs(balance) + 1) / 2);
     *out = (struct trend_order){ (double)balance / pairs, fmin(1, 2 * tail) };
     return true;
 }
