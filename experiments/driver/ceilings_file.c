@@ -69,9 +69,11 @@ void ceilings_learn(struct ceilings *out, const char *root, const char *argv0, F
     char path[PATH_MAX];
     const char *wish = getenv("CONVSCALE_CEILINGS");
     *out = (struct ceilings){ .list = NULL };
-    if (!path_of(root, path, sizeof path) || ceilings_read(out, path, machine_build(), &error) != CNN_UNAVAILABLE ||
-        (wish && strcmp(wish, "off") == 0))
+    int status = path_of(root, path, sizeof path) ? ceilings_read(out, path, machine_build(), &error) : CNN_OK;
+    if ((status != CNN_UNAVAILABLE && status != CNN_INVALID) || (wish && strcmp(wish, "off") == 0))
         return;
+    if (status == CNN_INVALID) /* cut short, or of another version */
+        fprintf(stderr, "convscale: %s: cannot be read, so it is measured anew\n", path);
     if (log)
         fprintf(log, "convscale: measuring what this machine can do at most, some seconds, once for this build: %s\n",
                 path);

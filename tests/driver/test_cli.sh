@@ -170,6 +170,10 @@ printf '%s' "$out" | grep -q "$bound" && fail 'ceilings of another build count f
 CONVSCALE_CEILINGS='' "$program" --filter image=32 --format json --out limits small.cfg >out.txt 2>err.txt
 grep -q 'measuring what this machine can do at most' err.txt || fail 'measuring is said aloud' "$(cat err.txt)"
 grep -q "$bound" out.txt || fail 'a sweep measures ceilings that are not there' "$(cat err.txt)"
+head -c 100 other.json >"$kept"
+CONVSCALE_CEILINGS='' "$program" --filter image=32 --format json --out limits --quiet small.cfg >out.txt 2>err.txt
+grep -q 'ceilings.json: cannot be read, so it is measured anew' err.txt || fail 'broken ceilings are told' "$(cat err.txt)"
+grep -q "$bound" out.txt || fail 'broken ceilings are measured anew' "$(cat err.txt)"
 
 # On a terminal the run ends with a table and stdout holds no CSV.
 if command -v script >/dev/null 2>&1; then
