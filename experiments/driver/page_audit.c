@@ -69,7 +69,23 @@ static enum met all_of(int part, int whole)
     return part == whole && whole > 0 ? MET : part > 0 ? IN_PART : NOT_MET;
 }
 
-static void rules_of_ratios(cJSON *audit, const struct chart_run *run, const struct counts *counts)
+/* An interrupted run has fewer rows than its record has points. */
+static void rule_of_completeness(cJSON *audit, const struct counts *counts, const cJSON *record)
+{
+    const cJSON *points = cJSON_GetObjectItem(cJSON_GetObjectItem(record, "run"), "points");
+    bool known = cJSON_IsNumber(points), whole = known && counts->rows >= points->valuedouble;
+    char rows[96];
+    if (whole)
+        snprintf(rows, sizeof rows, "all %d points have a row", counts->rows);
+    else if (known)
+        snprintf(rows, sizeof rows, "%d of %.0f points have a row", counts->rows, points->valuedouble);
+    else
+        snprintf(rows, sizeof rows, "%d points have a row, of how many is not recorded", counts->rows);
+    add(audit, "It is said why only a part is reported", counts->silent || !whole ? IN_PART : MET,
+        "%s; %d have no time, %d of these without a reason", rows, counts->rows - counts->measured, counts->silent);
+}
+
+static void rules_of_ratios(cJSON *audit, const struct chart_run *run, const struct counts *counts, const cJSON *record)
 {
     const char *base = run->series_count > 0 ? run->series[run->base].label : "none";
     if (counts->other == 0 || counts->base == 0)
@@ -79,9 +95,7 @@ static void rules_of_ratios(cJSON *audit, const struct chart_run *run, const str
     else
         add(audit, "Speed-ups state their base and its absolute time", MET,
             "the base is %s; its %d times stand in every speed-up's caption and in the rows", base, counts->base);
-    add(audit, "It is said why only a part is reported", counts->silent ? IN_PART : MET,
-        "all %d points have a row; %d have no time, %d of these without a reason", counts->rows,
-        counts->rows - counts->measured, counts->silent);
+    rule_of_completeness(audit, counts, record);
     add(audit, "Costs are averaged arithmetically, rates harmonically", all_of(counts->rates, counts->measured),
         "times are medians; a rate is the batch over the median time, in %d of %d rows: no rate is averaged",
         counts->rates, counts->measured);
@@ -152,7 +166,7 @@ cJSON *page_audit(const struct chart_run *run, const cJSON *record)
         count_row(&counts, run, i);
     for (int i = 0; i < run->study.claim_count; i++)
         claims += run->study.claims[i].pair_count;
-    rules_of_ratios(audit, run, &counts);
+    rules_of_ratios(audit, run, &counts, record);
     rules_of_spread(audit, &counts, claims);
     rule_of_record(audit, run, record);
     add(audit, "Synchronisation and summing-up are told", all_of(counts.scoped, counts.measured),

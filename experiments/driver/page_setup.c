@@ -91,13 +91,22 @@ static void print_build(FILE *out, const struct chart_run *run, const cJSON *rec
             flags);
 }
 
+/* --order and --budget change it; records of old runs leave it to the study. */
+static const char *order_text(const struct chart_run *run, const cJSON *record)
+{
+    const char *word = text_at(record, "run.order");
+    if (!strcmp(word, "cheap first"))
+        return "the cheapest first";
+    bool random = *word ? !strcmp(word, "random") : run->study.shuffled;
+    return random ? "in random order drawn from the seed" : "in the study's order";
+}
+
 static void print_points(FILE *out, const struct chart_run *run, const cJSON *record)
 {
     const cJSON *count = NULL;
     const char *gap = "";
     fprintf(out, "%d points ran from %s to %s, %s, each in a process of its own: ", run->rows.count,
-            text_at(record, "run.started"), text_at(record, "run.ended"),
-            run->study.shuffled ? "in random order drawn from the seed" : "in the study's order");
+            text_at(record, "run.started"), text_at(record, "run.ended"), order_text(run, record));
     cJSON_ArrayForEach(count, item_at(record, "run.rows"))
     {
         fprintf(out, "%s%g %s", gap, count->valuedouble, count->string);
@@ -106,13 +115,48 @@ static void print_points(FILE *out, const struct chart_run *run, const cJSON *re
     fprintf(out, "%s; seed %s. ", *gap ? "" : "their status is in the rows", text_at(record, "run.seed"));
 }
 
+/* What the gate compared, of the rows that say so: losses where labels go in, gradients where it trains. */
+static void print_gate(FILE *out, const struct chart_run *run)
+{
+    int measured = 0, verified = 0, losses = 0, gradients = 0, unseen = 0, stand_ins = 0;
+    for (int i = 0; i < run->rows.count; i++) {
+        const struct row *row = &run->rows.list[i];
+        const char *by = row->cell[ROW_VERIFIED_BY], *phase = row->cell[ROW_PHASE];
+        bool trains = !strcmp(phase, "train") || !strcmp(phase, "accuracy");
+        measured += chart_has_number(row);
+        if (!chart_has_number(row) || !*by)
+            continue;
+        bool skipped = trains && strstr(row->cell[ROW_REASON], "gradients were not checked");
+        verified++;
+        losses += strcmp(phase, "classify") != 0;
+        gradients += trains && !skipped;
+        unseen += skipped;
+        stand_ins += strstr(by, "naive") != NULL;
+    }
+    if (verified == 0)
+        return;
+    if (verified == measured)
+        fputs("Before its clock started, every timed point's outputs", out);
+    else
+        fprintf(out, "Before their clocks started, the outputs of %d of %d timed points", verified, measured);
+    fprintf(out, "%s%s were compared with an oracle in double precision",
+            losses == 0      ? ""
+            : gradients == 0 ? " and loss"
+                             : ", loss and gradients",
+            (losses == 0 || losses == verified) && (gradients == 0 || gradients == verified)
+                ? ""
+                : ", where its phase has them,");
+    if (stand_ins)
+        fprintf(out, "; for the gradients of %d plain loops stood in", stand_ins);
+    if (unseen)
+        fprintf(out, "; the gradients of %d were not checked", unseen);
+    fputs(". ", out);
+}
+
 static void print_protocol(FILE *out, const struct chart_run *run)
 {
     const struct study_measure *measure = &run->study.measure;
-    fputs("Before its clock started, every timed point's outputs, loss and gradients were compared with an oracle in "
-          "double "
-          "precision. ",
-          out);
+    print_gate(out, run);
     if (run->has_study)
         fprintf(
             out,

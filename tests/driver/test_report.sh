@@ -117,6 +117,48 @@ PATH=$work/bin:$PATH "$program" --report --out "$work/poor-all" "$work/poor" "$w
 [ "$(audit 9 "$work/poor")" = 'not met' ] || fail "rule 9 without a record: $(audit 9 "$work/poor")"
 [ -s "$work/empty/index.html" ] || fail 'a run without rows has a page, too' "$(cat "$work/err")"
 
+# Set-up and audit say what record and rows do: the order that was taken, what was compared, how many points are missing.
+doctor() { # NAME ORDER POINTS PHASE VERIFIED_BY REASON: a run of two rows
+    cp -r "$whole" "$work/$1"
+    python3 - "$work" "$@" <<'PYTHON'
+import csv, json, sys
+work, name, order, points, phase, by, reason = sys.argv[1:]
+folder = work + "/" + name
+record = json.load(open(folder + "/machine.json"))
+record["run"].update(order=order, points=int(points))
+json.dump(record, open(folder + "/machine.json", "w"))
+rows = list(csv.DictReader(open(folder + "/rows.csv", newline="")))
+rows = [row for row in rows if row["phase"] == "train"][:2]
+for row in rows:
+    row.update(phase=phase, verified_by=by)
+rows[0]["reason"] = reason
+with open(folder + "/rows.csv", "w", newline="") as file:
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+PYTHON
+    PATH=$work/bin:$PATH "$program" --report --quiet --out "$work/doctored" "$work/$1" >"$work/out" 2>"$work/err" </dev/null
+}
+setup_says() { grep -qF -- "$2" "$work/$1/setup.md" || fail "set-up of $1: $2" "$(cat "$work/$1/setup.md" "$work/err")"; }
+setup_is_silent() { ! grep -q -- "$2" "$work/$1/setup.md" || fail "set-up of $1: no $2" "$(cat "$work/$1/setup.md")"; }
+doctor trained as-written 2 train oracle ''
+setup_says trained "in the study's order"
+setup_says trained "every timed point's outputs, loss and gradients were compared"
+[ "$(audit 2 "$work/trained")" = met ] || fail "rule 2 on all points: $(audit 2 "$work/trained")"
+doctor answered 'cheap first' 3 classify oracle ''
+setup_says answered 'the cheapest first'
+setup_says answered "every timed point's outputs were compared"
+[ "$(audit 2 "$work/answered")" = 'in part' ] || fail "rule 2 where a row is missing: $(audit 2 "$work/answered")"
+grep -q '2 of 3 points have a row' "$work/answered/index.html" || fail 'rule 2 counts the points of the record'
+doctor evaluated random 2 evaluate oracle ''
+setup_says evaluated 'in random order drawn from the seed'
+setup_says evaluated "every timed point's outputs and loss were compared"
+doctor large random 2 train 'oracle, naive' 'gradients were not checked: too large'
+setup_says large 'for the gradients of 2 plain loops stood in; the gradients of 1 were not checked'
+doctor unchecked random 2 train '' ''
+setup_is_silent unchecked oracle
+[ "$(audit 2 "$work/poor")" = 'in part' ] || fail "rule 2 without a record: $(audit 2 "$work/poor")"
+
 # What the README's first table says is in the committed verdicts and ratios.
 python3 - "$project" <<'PYTHON' || fail 'the table of the README'
 import csv, sys
