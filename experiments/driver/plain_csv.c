@@ -5,7 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts a line into cells in place; how many there are, -1 where its end is missing. */
+/* Takes a cell off the line in place, without its quotes: "" is one of them, commas between them are text. NULL: a
+ * quote stays open. `*at` becomes NULL behind the last cell. */
+static const char *take_cell(char **at)
+{
+    char *cell = *at, *from = cell + 1, *to = cell;
+    if (*cell != '"')
+        return strsep(at, ",");
+    for (; *from && (*from != '"' || from[1] == '"'); from++) {
+        from += *from == '"';
+        *to++ = *from;
+    }
+    if (*from != '"' || (from[1] && from[1] != ','))
+        return NULL;
+    *at = from[1] ? from + 2 : NULL;
+    *to = '\0';
+    return cell;
+}
+
+/* Cuts a line into cells in place; how many there are, -1 where its end is missing or a quote is out of place. */
 static int split(char *line, const char *cell[PLAIN_CSV_CELLS])
 {
     char *end = strchr(line, '\n'), *at = line;
@@ -14,7 +32,8 @@ static int split(char *line, const char *cell[PLAIN_CSV_CELLS])
         return -1;
     *end = '\0';
     while (at && count < PLAIN_CSV_CELLS)
-        cell[count++] = strsep(&at, ",");
+        if (!(cell[count++] = take_cell(&at)))
+            return -1;
     return count;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the CSV files beside rows.csv, whose cells hold no quotes: line by line, columns by their names. */
+/* Reads the CSV files beside rows.csv, whose cells hold no line ends: line by line, columns by their names. */
 #ifndef DRIVER_PLAIN_CSV_H
 #define DRIVER_PLAIN_CSV_H
 
