@@ -34,7 +34,7 @@ static int study_of(const char *folder, char *out, size_t size, struct cnn_error
 static int plot_together(const struct options *options, const char *results, int first)
 {
     const struct words_given *folders = &options->arguments;
-    char study[256], other[256], out[4096];
+    char study[256] = "", other[256], out[4096];
     struct cnn_error error;
     int count = 0, status = study_of(folders->list[first], study, sizeof study, &error);
     const char **same = calloc((size_t)folders->count, sizeof *same);
