@@ -169,8 +169,9 @@ char *rows_row_text(const struct row_context *context, const struct point *point
  * be writing there. rows_reopen() does it. */
 int rows_mend(const char *folder, int64_t *count, struct cnn_error *error);
 
-/* Writes the rows of one run, with their samples and epochs, over those of another, which nobody may have open. Rows
- * with a status of the bits 1 << status in `leave` stay behind. Both runs are of this schema. */
+/* Writes the rows of one run, with their samples, epochs and layers, and its choices, over those of another, which
+ * nobody may have open. Rows with a status of the bits 1 << status in `leave` stay behind. Both runs are of this
+ * schema. */
 int rows_copy(const char *from, const char *to, unsigned leave, struct cnn_error *error);
 
 /* Columns of the two files beside rows.csv, with the line's end. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A new run that begins with rows of an old one. Rows get new numbers, and their samples and epochs with them. */
+/* A new run that begins with rows of an old one. Rows get new numbers, and their samples, epochs and layers with them.
+ */
+#include "experiments/driver/choices.h"
 #include "experiments/driver/durable.h"
 #include "experiments/driver/rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATH_TEXT 4096
 #define LINES_BYTES_MAX ((int64_t)4 << 30)
@@ -68,6 +71,28 @@ static int copy_lines(const char *from, const char *to, const char *name, const 
     return replace(out, &copy, &copied, to, name, error);
 }
 
+static bool is_there(const char *folder, const char *name)
+{
+    char path[PATH_TEXT];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Choices go by the keys of points, not by rows. */
+static int copy_choices(const char *from, const char *to, struct cnn_error *error)
+{
+    char path[PATH_TEXT];
+    size_t size = 0;
+    snprintf(path, sizeof path, "%s/" CHOICES_FILE, from);
+    char *text = durable_read(path, LINES_BYTES_MAX, &size, error);
+    if (!text)
+        return error->status;
+    snprintf(path, sizeof path, "%s/" CHOICES_FILE, to);
+    int status = durable_replace(path, text, size, error);
+    free(text);
+    return status;
+}
+
 int rows_copy(const char *from, const char *to, unsigned leave, struct cnn_error *error)
 {
     char path[PATH_TEXT], *copy = NULL;
@@ -85,6 +110,10 @@ int rows_copy(const char *from, const char *to, unsigned leave, struct cnn_error
         status = copy_lines(from, to, "samples.csv", rows_samples_header, number, rows.count, error);
     if (status == CNN_OK)
         status = copy_lines(from, to, "epochs.csv", rows_epochs_header, number, rows.count, error);
+    if (status == CNN_OK && is_there(from, "layers.csv"))
+        status = copy_lines(from, to, "layers.csv", rows_layers_header, number, rows.count, error);
+    if (status == CNN_OK && is_there(from, CHOICES_FILE))
+        status = copy_choices(from, to, error);
     free(number);
     rows_free(&rows);
     return status;

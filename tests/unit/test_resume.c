@@ -157,8 +157,26 @@ static void who_a_run_is(void **state)
     assert_string_equal(other, "");
 }
 
+static void write_beside(const struct sweep_summary *summary, const char *name, const char *text)
+{
+    char path[FILES_PATH + 1024];
+    snprintf(path, sizeof path, "%s/%s", summary->folder, name);
+    files_write(path, text, strlen(text));
+}
+
+static void assert_beside(const struct sweep_summary *summary, const char *name, const char *text)
+{
+    char path[FILES_PATH + 1024];
+    snprintf(path, sizeof path, "%s/%s", summary->folder, name);
+    char *found = slurp(path);
+    if (!strstr(found, text))
+        fail_msg("%s: no %s in %s", name, text, found);
+    free(found);
+}
+
 static void failed_points_are_repeated(void **state)
 {
+    char layers[2048];
     struct point points[POINTS];
     struct sweep_options options = a_way(*state, "retry");
     struct study study = a_study(false);
@@ -170,10 +188,16 @@ static void failed_points_are_repeated(void **state)
     set_label(&points[4], "wrong");
     assert_int_equal(sweep_run(&study, points, POINTS, &options, &first, &error), CNN_OK);
     assert_int_equal(first.counts[CNN_ERROR], 1);
+    snprintf(layers, sizeof layers, "%s2,gone\n3,stays\n", rows_layers_header);
+    write_beside(&first, "layers.csv", layers);
+    write_beside(&first, "choices.json", "{\"schema\":1,\"choices\":{\"a point\":\"all=direct\"}}");
     options.retry = 1u << CNN_ERROR;
     study.slow = true; /* may be asked for now */
     assert_int_equal(sweep_run(&study, points, POINTS, &options, &second, &error), CNN_OK);
     assert_string_not_equal(first.folder, second.folder);
+    snprintf(layers, sizeof layers, "%s2,stays\n", rows_layers_header);
+    assert_beside(&second, "layers.csv", layers);
+    assert_beside(&second, "choices.json", "all=direct");
     struct rows old, new;
     read_rows(&first, &old);
     read_rows(&second, &new);
