@@ -66,9 +66,8 @@ static const char *word_of(const cJSON *run, const char *name)
     return word ? word : "";
 }
 
-/* Whether the run of this folder is the one that is looked for, by `length` letters of its identity; fills *out then.
- */
-static bool is_it(struct resume *out, const char *folder, const char *identity, size_t length)
+/* A run's machine.json; NULL where there is none that can be read. */
+static cJSON *record_of(const char *folder)
 {
     char path[RESUME_PATH + 32];
     struct cnn_error ignored;
@@ -76,6 +75,15 @@ static bool is_it(struct resume *out, const char *folder, const char *identity, 
     snprintf(path, sizeof path, "%s/machine.json", folder);
     char *text = durable_read(path, RECORD_BYTES_MAX, &size, &ignored);
     cJSON *record = text ? cJSON_Parse(text) : NULL;
+    free(text);
+    return record;
+}
+
+/* Whether the run of this folder is the one that is looked for, by `length` letters of its identity; fills *out then.
+ */
+static bool is_it(struct resume *out, const char *folder, const char *identity, size_t length)
+{
+    cJSON *record = record_of(folder);
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(record, "run");
     bool same = strncmp(word_of(run, "identity"), identity, length) == 0;
     if (same) {
@@ -84,7 +92,6 @@ static bool is_it(struct resume *out, const char *folder, const char *identity, 
         out->finished = *word_of(run, "ended") && !cJSON_HasObjectItem(run, "ended_by_signal");
     }
     cJSON_Delete(record);
-    free(text);
     return same;
 }
 
@@ -110,6 +117,33 @@ void resume_find(struct resume *out, const char *parent, const char *identity, b
         free(entries[i]);
     }
     free(entries);
+}
+
+/* ---- what it ran on ---- */
+
+int resume_devices(const char *folder, struct machine_device *devices, int most, char *pinned, size_t size)
+{
+    cJSON *record = record_of(folder);
+    const cJSON *item, *machine = cJSON_GetObjectItemCaseSensitive(record, "machine");
+    int count = 0;
+    size_t at = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(machine, "devices"))
+    {
+        if (count == most)
+            break;
+        struct machine_device *device = &devices[count++];
+        snprintf(device->backend, sizeof device->backend, "%s", word_of(item, "backend"));
+        snprintf(device->name, sizeof device->name, "%s", word_of(item, "name"));
+        snprintf(device->detail, sizeof device->detail, "%s", word_of(item, "detail"));
+    }
+    pinned[0] = '\0';
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(machine, "pinned"))
+    {
+        if (at < size)
+            at += (size_t)snprintf(pinned + at, size - at, at ? ",%d" : "%d", item->valueint);
+    }
+    cJSON_Delete(record);
+    return count;
 }
 
 /* ---- what it measured ---- */

@@ -3,6 +3,7 @@
 #ifndef DRIVER_RESUME_H
 #define DRIVER_RESUME_H
 
+#include "experiments/driver/machine.h"
 #include "experiments/driver/result.h"
 #include "experiments/driver/study.h"
 
@@ -24,6 +25,10 @@ void resume_identity(char out[RESUME_IDENTITY], const char *program, const struc
 /* Looks for the newest run of this identity in PARENT = ROOT/<machine>/<study>; `repeats`: what may have left points
  * out there makes no difference, for they can be repeated. */
 void resume_find(struct resume *out, const char *parent, const char *identity, bool repeats);
+
+/* The devices that a run's record tells of, at most `most`, and the processors that threads kept to, "0,2,4". Returns
+ * how many devices: 0 also where there is no such record. */
+int resume_devices(const char *folder, struct machine_device *devices, int most, char *pinned, size_t size);
 
 /* Reads the rows of a folder into the results of their points and sets done[i] for each that has one. */
 int resume_take(const char *folder, const struct point *points, int count, struct result *results, bool *done,

@@ -191,6 +191,9 @@ static void describe_run(struct sweep *sweep, bool goes_on)
                      .continued = goes_on ? sweep->started : NULL,
                      .taken = sweep->summary->points },
     };
+    if (goes_on) /* rows that were taken over ran on these */
+        sweep->run.device_count = resume_devices(sweep->earlier.folder, sweep->devices, SWEEP_DEVICES_MAX,
+                                                 sweep->pinned, sizeof sweep->pinned);
 }
 
 int sweep_open_folder(struct sweep *sweep)

@@ -69,6 +69,28 @@ static void an_interrupted_run_goes_on(void **state)
     assert_int_equal(runs_in(options.results), 2); /* the first one is finished */
 }
 
+/* Puts a device and pinning into the record of the run, as if the first process had had them. */
+static void devices_of_both_parts_are_in_the_record(void **state)
+{
+    struct point points[POINTS];
+    struct sweep_options options = a_way(*state, "devices");
+    char command[3 * FILES_PATH];
+    interrupting(points, *state, "devices");
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), 102);
+    snprintf(command, sizeof command,
+             "for f in '%s'/*/quick/2*/machine.json; do sed -i -e 's/\"pinned\":[^,]*,/\"pinned\": [0, 2],/' -e "
+             "'s/\"devices\":[^,]*,/\"devices\": [{\"backend\": \"cuda\", \"name\": \"N\", \"detail\": \"D\"}],/' "
+             "\"$f\"; done",
+             options.results);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(sweep_apart(points, &options, rows_and_signal), POINTS);
+    snprintf(command, sizeof command,
+             "cat '%s'/*/quick/latest/machine.json | tr -d '[:space:]' | grep -F '\"pinned\":[0,2],' | grep -qF "
+             "'\"devices\":[{\"backend\":\"cuda\",\"name\":\"N\",\"detail\":\"D\"}'",
+             options.results);
+    assert_int_equal(system(command), 0);
+}
+
 static int has_all_results(const struct sweep_summary *summary)
 {
     for (int i = 0; i < POINTS; i++)
@@ -267,6 +289,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interrupted_run_goes_on),
         cmocka_unit_test(results_of_both_parts_are_there),
+        cmocka_unit_test(devices_of_both_parts_are_in_the_record),
         cmocka_unit_test(a_run_that_cannot_be_read_leaves_nothing),
         cmocka_unit_test(another_run_starts_anew),
         cmocka_unit_test(who_a_run_is),
