@@ -52,6 +52,34 @@ CPU_INLINE void direct_put_gradient(const struct cpu_job *job, const struct cnn_
     vec_store_first(w, value - vec_set(rates->rate) * step, n);
 }
 
+/* What a convolution reads and writes: forward x -> y, backward-data dy -> dx, which is the same correlation with the
+ * roles of the maps exchanged. */
+struct direct_ends {
+    const struct cpu_tensor *in, *out;
+    const float *bias;              /* NULL: backward */
+    const struct cpu_tensor *below; /* backward: outputs of the layer below; NULL: no slope */
+    enum cnn_activation activation; /* forward: of this layer; backward: of the layer below */
+    int pad;                        /* rows and columns that the first pixel's taps reach before it, at stride 1 */
+};
+
+CPU_INLINE struct direct_ends direct_ends_forward(const struct cpu_job *job)
+{
+    return (struct direct_ends){ .in = &job->x,
+                                 .out = &job->y,
+                                 .bias = job->bias,
+                                 .activation = job->layer->activation,
+                                 .pad = job->layer->pad_before };
+}
+
+CPU_INLINE struct direct_ends direct_ends_backward(const struct cpu_job *job)
+{
+    return (struct direct_ends){ .in = &job->dy,
+                                 .out = &job->dx,
+                                 .below = job->below == CNN_LINEAR ? NULL : &job->x,
+                                 .activation = job->below,
+                                 .pad = job->layer->kernel_rows - 1 - job->layer->pad_before };
+}
+
 /* Layers that are one matrix product per image. */
 static inline bool direct_full_supports(const struct cnn_layer *layer, int lanes)
 {

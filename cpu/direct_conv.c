@@ -127,15 +127,7 @@ static void run_row(const struct direct_span *s, int maps)
     }
 }
 
-/* What is read and written: forward x -> y, backward dy -> dx. */
-struct ends {
-    const struct cpu_tensor *in, *out;
-    const float *bias;
-    const struct cpu_tensor *below; /* NULL: no slope */
-    enum cnn_activation activation;
-};
-
-static void fill_span(struct direct_span *s, const struct cpu_job *job, const struct ends *ends,
+static void fill_span(struct direct_span *s, const struct cpu_job *job, const struct direct_ends *ends,
                       const struct direct_phase *phase, const struct direct_map_tile *tile)
 {
     const struct direct_plan *plan = job->plan;
@@ -170,7 +162,7 @@ static void fill_span(struct direct_span *s, const struct cpu_job *job, const st
     }
 }
 
-static void run_rows(const struct cpu_job *job, const struct ends *ends, const struct direct_phase *phase,
+static void run_rows(const struct cpu_job *job, const struct direct_ends *ends, const struct direct_phase *phase,
                      const struct direct_map_tile *tile, int64_t block, int chunk, int first_row, int end_row)
 {
     const struct direct_plan *plan = job->plan;
@@ -201,7 +193,7 @@ static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 }
 
 /* A share of each phase's rows, for one tile of maps and one chunk of its sources. */
-static void run_part(const struct cpu_job *job, const struct ends *ends, const struct direct_map_tile *tile,
+static void run_part(const struct cpu_job *job, const struct direct_ends *ends, const struct direct_map_tile *tile,
                      int64_t block, int chunk, int part)
 {
     const struct direct_plan *plan = job->plan;
@@ -214,7 +206,7 @@ static void run_part(const struct cpu_job *job, const struct ends *ends, const s
     }
 }
 
-static void run(const struct cpu_job *job, const struct ends *ends, int64_t begin, int64_t end)
+static void run(const struct cpu_job *job, const struct direct_ends *ends, int64_t begin, int64_t end)
 {
     const struct direct_plan *plan = job->plan;
     for (int64_t i = begin; i < end; i++) {
@@ -230,14 +222,14 @@ static void run(const struct cpu_job *job, const struct ends *ends, int64_t begi
 static void run_forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
-    struct ends ends = { &job->x, &job->y, job->bias, NULL, job->layer->activation };
+    struct direct_ends ends = direct_ends_forward(job);
     run(job, &ends, begin, end);
 }
 
 static void run_backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
-    struct ends ends = { &job->dy, &job->dx, NULL, job->below == CNN_LINEAR ? NULL : &job->x, job->below };
+    struct direct_ends ends = direct_ends_backward(job);
     run(job, &ends, begin, end);
 }
 

@@ -267,17 +267,9 @@ static void walk(const struct walk *w, int vectors, int pixels, int stride)
 }
 /* clang-format on */
 
-/* What is read and written: forward x -> y, backward dy -> dx. */
-struct ends {
-    const struct cpu_tensor *in, *out;
-    const float *bias;              /* NULL: backward */
-    const struct cpu_tensor *below; /* NULL: no slope */
-    enum cnn_activation activation; /* forward: of this layer; backward: of the layer below */
-};
-
 /* The sums of a row over one chunk of sources. */
-static void sum_row(const struct cpu_job *job, const struct ends *ends, int64_t image, int group, int row, int source,
-                    float *sums)
+static void sum_row(const struct cpu_job *job, const struct direct_ends *ends, int64_t image, int group, int row,
+                    int source, float *sums)
 {
     const struct map_plan *plan = job->plan;
     const struct cnn_layer *layer = job->layer;
@@ -302,8 +294,8 @@ static void sum_row(const struct cpu_job *job, const struct ends *ends, int64_t 
 }
 
 /* A square of map vector x columns, from sums to the tensor. */
-static void finish_square(const struct ends *ends, int64_t image, int first_map, int maps, int row, int col, int cols,
-                          const float *sums, int step)
+static void finish_square(const struct direct_ends *ends, int64_t image, int first_map, int maps, int row, int col,
+                          int cols, const float *sums, int step)
 {
     vec rows[VEC_WIDTH];
     for (int i = 0; i < VEC_WIDTH; i++)
@@ -319,7 +311,7 @@ static void finish_square(const struct ends *ends, int64_t image, int first_map,
     }
 }
 
-static void finish_row(const struct map_plan *plan, const struct ends *ends, int64_t image, int group, int row,
+static void finish_row(const struct map_plan *plan, const struct direct_ends *ends, int64_t image, int group, int row,
                        const float *sums)
 {
     int lanes = plan->vectors * VEC_WIDTH;
@@ -338,7 +330,7 @@ static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
     return (int64_t)batch->count * plan->groups * ceil_divide(plan->rows, plan->band);
 }
 
-static void run(const struct cpu_job *job, const struct ends *ends, int64_t begin, int64_t end)
+static void run(const struct cpu_job *job, const struct direct_ends *ends, int64_t begin, int64_t end)
 {
     const struct map_plan *plan = job->plan;
     int64_t bands = ceil_divide(plan->rows, plan->band);
@@ -359,14 +351,14 @@ static void run(const struct cpu_job *job, const struct ends *ends, int64_t begi
 static void run_forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
-    struct ends ends = { &job->x, &job->y, job->bias, NULL, job->layer->activation };
+    struct direct_ends ends = direct_ends_forward(job);
     run(job, &ends, begin, end);
 }
 
 static void run_backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     (void)batch;
-    struct ends ends = { &job->dy, &job->dx, NULL, job->below == CNN_LINEAR ? NULL : &job->x, job->below };
+    struct direct_ends ends = direct_ends_backward(job);
     run(job, &ends, begin, end);
 }
 

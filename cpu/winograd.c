@@ -33,14 +33,6 @@ struct winograd_plan {
     int64_t sums, slice;             /* floats of a slot: where the sums begin, all */
 };
 
-/* What is read and written: forward x -> y, backward dy -> dx. */
-struct ends {
-    const struct cpu_tensor *in, *out, *below; /* below: outputs of the layer below; NULL: no slope */
-    const float *bias;                         /* NULL: backward */
-    enum cnn_activation activation;
-    int pad;
-};
-
 static bool supports(const struct cnn_layer *layer, int lanes)
 {
     return layer->kind == CNN_CONV && !layer->first && layer->kernel_rows == 3 && layer->kernel_cols == 3 &&
@@ -252,8 +244,8 @@ CPU_INLINE void transform_sums(const float *sums, int64_t place, vec y[2][2])
 }
 
 /* One output map of one tile: back to pixels, finished and stored. */
-static void store_tile(const struct ends *ends, int64_t block, int map, int row, int col, int group, const float *sums,
-                       int64_t place)
+static void store_tile(const struct direct_ends *ends, int64_t block, int map, int row, int col, int group,
+                       const float *sums, int64_t place)
 {
     vec y[2][2];
     transform_sums(sums, place, y);
@@ -269,7 +261,7 @@ static void store_tile(const struct ends *ends, int64_t block, int map, int row,
         }
 }
 
-static void run_chunk(const struct cpu_job *job, const struct ends *ends, int64_t block, int group, int chunk,
+static void run_chunk(const struct cpu_job *job, const struct direct_ends *ends, int64_t block, int group, int chunk,
                       float *inputs, float *sums)
 {
     const struct winograd_plan *plan = job->plan;
@@ -303,7 +295,7 @@ static int64_t slots_of(const struct cpu_job *job, const struct cpu_batch *batch
     return items < plan->slots ? items : plan->slots;
 }
 
-static void run(const struct cpu_job *job, const struct cpu_batch *batch, const struct ends *ends, int64_t begin,
+static void run(const struct cpu_job *job, const struct cpu_batch *batch, const struct direct_ends *ends, int64_t begin,
                 int64_t end)
 {
     const struct winograd_plan *plan = job->plan;
@@ -318,14 +310,13 @@ static void run(const struct cpu_job *job, const struct cpu_batch *batch, const 
 
 static void run_forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
-    struct ends ends = { &job->x, &job->y, NULL, job->bias, job->layer->activation, job->layer->pad_before };
+    struct direct_ends ends = direct_ends_forward(job);
     run(job, batch, &ends, begin, end);
 }
 
 static void run_backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
-    const struct cpu_tensor *below = job->below == CNN_LINEAR ? NULL : &job->x;
-    struct ends ends = { &job->dy, &job->dx, below, NULL, job->below, 2 - job->layer->pad_before };
+    struct direct_ends ends = direct_ends_backward(job);
     run(job, batch, &ends, begin, end);
 }
 
