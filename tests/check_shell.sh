@@ -10,7 +10,7 @@ for file in $(git ls-files run_sweep tests/run .ci/run '*.sh'); do
     case $(head -n 1 "$file") in *bash*) shell="bash" ;; *) shell="sh" ;; esac
     "$shell" -n "$file" || bad=$((bad + 1))
     if command -v shellcheck >/dev/null 2>&1; then
-        shellcheck "$file" || bad=$((bad + 1))
+        shellcheck -x "$file" || bad=$((bad + 1))
     fi
     [ -x "$file" ] || { echo "$file: not executable"; bad=$((bad + 1)); }
 done

@@ -7,17 +7,9 @@
 set -u
 project=${1:?the folder of the project}
 program=${2:?the program}
-case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 cd "$work" || exit 1
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 # A project whose run_sweep is the program of this build; gnuplot is not needed for what is tested here.
 mkdir -p home/experiments bin

@@ -6,19 +6,10 @@
 set -u
 program=${1:?the program}
 root=${2:?the source root}
-case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
-unset CONVSCALE_DATA CONVSCALE_HOME
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 export CONVSCALE_MACHINE=here
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
 cd "$work" || exit 1
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 # compare CODE ARGUMENTS...: sets out, err.
 compare() {

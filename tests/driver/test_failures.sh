@@ -6,17 +6,9 @@
 # Usage: test_failures.sh PROGRAM
 set -u
 program=${1:?the program}
-unset CONVSCALE_DATA CONVSCALE_MACHINE
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 export CONVSCALE_CEILINGS=off # they would take longer than the points
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 # Points that take a minute each.
 cat >"$work/long.cfg" <<'END'

@@ -6,19 +6,11 @@
 set -u
 project=${1:?the folder of the project}
 program=${2:?the program}
-case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 command -v gnuplot >/dev/null || { echo 'skipped: gnuplot is not here'; exit 77; }
 CONVSCALE_HOME=$project
 export CONVSCALE_HOME
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 run() {
     "$program" "$@" >"$work/out" 2>"$work/err" </dev/null

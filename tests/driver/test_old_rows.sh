@@ -6,17 +6,9 @@
 # Usage: test_old_rows.sh FOLDER_OF_THE_PROJECT PROGRAM
 set -u
 project=${1:?the folder of the project} program=${2:?the program}
-unset CONVSCALE_DATA CONVSCALE_MACHINE
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 export CONVSCALE_CEILINGS=off # they take seconds, and nothing here looks at them
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 # draw FOLDER: its charts' numbers; pictures need gnuplot, which is hidden.
 draw() { PATH=/nonexistent "$program" --plot "$1" >/dev/null 2>"$work/err"; }

@@ -6,18 +6,10 @@
 set -u
 project=${1:?the folder of the project}
 program=${2:?the program}
-case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 CONVSCALE_HOME=$project
 export CONVSCALE_HOME
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 # Without gnuplot numbers and pages are made, too; with it, this stays quick.
 mkdir "$work/runs" "$work/bin"

@@ -5,18 +5,9 @@
 # Usage: test_runs.sh PROGRAM
 set -u
 program=${1:?the program}
-case $program in /*) ;; *) program=$(pwd -P)/$program ;; esac
-unset CONVSCALE_DATA CONVSCALE_MACHINE CONVSCALE_HOME
-work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
+# shellcheck source=tests/driver/common.sh
+. "$(dirname -- "$0")/common.sh"
 cd "$work" || exit 1
-failures=0
-
-fail() {
-    printf 'FAILED: %s\n' "$1"
-    [ $# -lt 2 ] || printf '%s\n' "$2" | head -n 20 | cut -c 1-200 | sed 's/^/    /'
-    failures=$((failures + 1))
-}
 
 # run ARGUMENTS...: sets status; stdout is in out.txt, stderr in err.txt. Without gnuplot: charts are others' business.
 run() {
