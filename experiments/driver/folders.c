@@ -58,9 +58,13 @@ static int plot_together(const struct options *options, const char *results, int
 /* Asked for by name, so that missing charts are a failure. */
 int folders_plot(const struct options *options, const char *results)
 {
+    struct cnn_error error;
+    char study[256];
     int code = EXIT_FINE;
     for (int i = 0; i < options->arguments.count; i++)
-        if (!outputs_make(options->arguments.list[i], &options->style, NULL, options->quiet ? NULL : stderr, true))
+        if (study_of(options->arguments.list[i], study, sizeof study, &error))
+            code = failed(&error); /* told once; what is made of the others goes on */
+        else if (!outputs_make(options->arguments.list[i], &options->style, NULL, options->quiet ? NULL : stderr, true))
             code = EXIT_POINTS_FAILED;
     for (int i = 0; i < options->arguments.count; i++)
         if (plot_together(options, results, i))
@@ -71,10 +75,20 @@ int folders_plot(const struct options *options, const char *results)
 int folders_report(const struct options *options, const char *results)
 {
     struct cnn_error error;
-    int code = folders_plot(options, results);
-    if (page_write_all(options->arguments.list, options->arguments.count, results, &error))
+    char study[256];
+    int code = folders_plot(options, results), count = 0, status = CNN_OK;
+    const char **there = calloc((size_t)options->arguments.count + 1, sizeof *there);
+    for (int i = 0; there && i < options->arguments.count; i++)
+        if (!study_of(options->arguments.list[i], study, sizeof study, &error))
+            there[count++] = options->arguments.list[i];
+    if (!there)
+        status = cnn_error_set(&error, CNN_OOM, "report: no memory for a list of folders");
+    else if (count > 0)
+        status = page_write_all(there, count, results, &error);
+    free(there);
+    if (status)
         return failed(&error);
-    if (!options->quiet)
+    if (count > 0 && !options->quiet)
         fprintf(stderr, "%s/index.html\n", results);
     return code;
 }

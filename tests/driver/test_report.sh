@@ -174,5 +174,11 @@ PYTHON
 
 grep -q 'NVIDIA H200' "$work/runs/h200-xeon/strigl-lenet5/setup.md" || fail 'the set-up names its devices'
 
+# A folder that is none is told once, and costs the others nothing.
+PATH=$work/bin:$PATH "$program" --report --quiet --out "$work/rest" /nowhere "$1" >"$work/out" 2>"$work/err" </dev/null
+[ $? -eq 1 ] || fail 'a folder that is none: exit 1'
+[ "$(grep -c '/nowhere/rows.csv: cannot be read' "$work/err")" -eq 1 ] || fail 'a folder that is none is told once' "$(cat "$work/err")"
+[ -s "$work/rest/index.html" ] || fail 'a folder that is none, and the page over the others'
+
 [ "$failures" -eq 0 ] && echo 'report: all as expected'
 exit "$((failures > 0))"
