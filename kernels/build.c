@@ -55,15 +55,22 @@ static bool take_lists(struct cnn_program *p)
     return p->layers && p->outputs && p->deltas && p->jobs && p->slots && p->buffers && p->graphs;
 }
 
+void cuda_job_describe(struct cuda_job *job, const struct cnn_device *device, const struct cnn_program_options *options)
+{
+    bool tf32 = options->precision == CNN_TF32;
+    job->batch = options->batch;
+    job->multiprocessors = device->multiprocessors;
+    job->shared_bytes = device->shared_bytes;
+    job->tensor_cores = tf32;
+    job->products = device->architecture < 80 ? 0 : tf32 ? 1 : 3;
+}
+
 static struct cuda_job job_of(const struct cnn_program *p, int layer)
 {
     const struct cnn_network *net = p->network;
     return (struct cuda_job){ .network = net,
                               .layer = &net->layers[layer],
                               .shape = &p->layers[layer],
-                              .batch = p->options.batch,
-                              .multiprocessors = p->device->multiprocessors,
-                              .tensor_cores = p->options.precision == CNN_TF32,
                               .bottom = layer == 0,
                               .below = layer ? net->layers[layer - 1].activation : CNN_LINEAR };
 }
@@ -81,6 +88,7 @@ static int add_job(struct cnn_program *p, const struct cnn_operation *operation,
 {
     const char *algorithm = cnn_algorithms_of(&p->algorithms, operation);
     struct cuda_job job = job_of(p, operation->layer);
+    cuda_job_describe(&job, p->device, &p->options);
     job.kernel = cuda_kernel_find(algorithm, operation->kind, &job);
     if (!job.kernel)
         return cnn_error_set(error, CNN_INVALID, "algorithm %s has no %s for layer %s on the GPU", algorithm,

@@ -77,6 +77,7 @@ int cuda_device_open(struct cnn_device **out, const struct cnn_device_options *o
         return cnn_error_set(error, CNN_OOM, "backend cuda: no memory for its head");
     device->index = index;
     device->multiprocessors = properties.multiProcessorCount;
+    device->shared_bytes = (int)properties.sharedMemPerBlockOptin;
     device->architecture = architecture;
     size_t all;
     if (cudaMemGetInfo(&device->free_bytes, &all))

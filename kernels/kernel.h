@@ -62,13 +62,15 @@ struct cuda_job {
     const struct cnn_network *network;
     const struct cnn_layer *layer;
     struct cuda_layer *shape;
-    int batch;            /* of the program */
-    int multiprocessors;  /* of the device */
-    int tensor_cores;     /* precision tf32 is asked for */
-    int bottom;           /* its input is the batch's images */
-    const float *x;       /* the layer's input */
-    float *y;             /* and output */
-    float *dx, *dy;       /* gradient by the weighted sum of the layer below, and of this layer */
+    int batch;           /* of the program */
+    int multiprocessors; /* of the device */
+    int shared_bytes;    /* most shared memory that a block of the device may have */
+    int tensor_cores;    /* precision tf32 is asked for */
+    int products;   /* of tensor cores that make a multiplication, tensor.cuh: 1 in tf32, 3 in fp32, 0: none here */
+    int bottom;     /* its input is the batch's images */
+    const float *x; /* the layer's input */
+    float *y;       /* and output */
+    float *dx, *dy; /* gradient by the weighted sum of the layer below, and of this layer */
     const float *below_y; /* output of the layer below, from which its slope is worked out; equals x */
     enum cnn_activation below;
     const float *weights, *bias; /* canonical */

@@ -14,9 +14,7 @@ int cuda_candidates(struct cnn_device *device, const struct cnn_network *network
         return 0;
     for (const char *const *algorithm = cuda_algorithms(); *algorithm && count < capacity; algorithm++) {
         struct cuda_job job = { .network = network, .layer = &network->layers[operation->layer], .shape = &shape };
-        job.batch = options->batch;
-        job.multiprocessors = device->multiprocessors;
-        job.tensor_cores = options->precision == CNN_TF32;
+        cuda_job_describe(&job, device, options);
         job.kernel = cuda_kernel_find(*algorithm, operation->kind, &job);
         if (!job.kernel)
             continue;

@@ -68,6 +68,10 @@ int cuda_build(struct cnn_program *p, struct cnn_device *device, const struct cn
                const struct cnn_program_options *options, struct cnn_error *error);
 void cuda_unbuild(struct cnn_program *p);
 
+/* What a job knows of the device and the options. */
+void cuda_job_describe(struct cuda_job *job, const struct cnn_device *device,
+                       const struct cnn_program_options *options);
+
 /* bind.c: carves every tensor and binds the jobs; called for the sizes and again with memory. */
 void cuda_bind(struct cnn_program *p);
 
