@@ -70,4 +70,14 @@ __device__ __noinline__ static float repair_gradient(const cuda_layer &s, const 
     return exact_gradient(s, weights, delta, map, pixel);
 }
 
+/* One output of a matrix product in plain fp32: terms a_step (b_step) floats apart; b NULL: all ones. */
+__device__ __noinline__ static float repair_product(const float *a, long long a_step, const float *b, long long b_step,
+                                                    int terms)
+{
+    float sum = 0;
+    for (int term = 0; term < terms; term++)
+        sum = fmaf(a[term * a_step], b ? b[term * b_step] : 1.0f, sum);
+    return sum;
+}
+
 #endif

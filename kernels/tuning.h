@@ -32,4 +32,18 @@
  */
 #define FEW_INPUTS 4096
 
+/* Fully connected layers in fp32 are made of three products of tensor cores where sums have so many terms; shorter ones
+ * would be less accurate than plain ones (their largest error is theirs at 32 to 64). */
+#define SPLIT_TERMS 64
+
+/* What product_plan.cuh reckons with, in cycles of a multiprocessor: multiply-adds of tensor cores by mma.sync; the
+ * start of a tile and the floats that it puts; the wait of blocks that join their sums, and the floats joined; floats
+ * of a weight gradient's slices that the update reads. */
+#define TENSOR_CYCLE 610.0
+#define PRODUCT_START 2000.0
+#define PRODUCT_PUT 8.0
+#define PRODUCT_JOIN 3000.0
+#define PRODUCT_JOIN_FLOATS 10.0
+#define SLICE_PUT 200.0
+
 #endif
