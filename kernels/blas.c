@@ -17,7 +17,7 @@
 
 struct cuda_blas {
     cublasHandle_t handle;
-    void *workspace;
+    void *workspace; /* two, for products that run side by side */
 };
 
 typedef cublasStatus_t (*create_function)(cublasHandle_t *handle);
@@ -86,7 +86,7 @@ int cuda_blas_open(struct cuda_blas **out, struct cnn_error *error)
     struct cuda_blas *blas = calloc(1, sizeof *blas);
     if (!blas)
         return cnn_error_set(error, CNN_OOM, "no memory for cuBLAS");
-    if (cuda_check(cudaMalloc(&blas->workspace, WORKSPACE_BYTES), error, "the workspace of cuBLAS"))
+    if (cuda_check(cudaMalloc(&blas->workspace, 2 * WORKSPACE_BYTES), error, "the workspace of cuBLAS"))
         goto fail;
     cublasStatus_t status = cublas.create(&blas->handle);
     if (status != CUBLAS_STATUS_SUCCESS) {
@@ -116,9 +116,10 @@ void cuda_blas_close(struct cuda_blas *blas)
 cudaError_t cuda_blas_multiply(struct cuda_blas *blas, const struct cuda_product *p, cudaStream_t stream)
 {
     const float one = 1;
+    void *workspace = (char *)blas->workspace + (p->beside ? WORKSPACE_BYTES : 0);
     cublasComputeType_t compute = p->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     if (cublas.set_stream(blas->handle, stream) || /* it forgets the workspace: name it again */
-        cublas.set_workspace(blas->handle, blas->workspace, WORKSPACE_BYTES) ||
+        cublas.set_workspace(blas->handle, workspace, WORKSPACE_BYTES) ||
         cublas.multiply(blas->handle, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                         p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, p->cols, p->rows, p->inner, &one, p->b, CUDA_R_32F,
                         p->ldb, p->a, CUDA_R_32F, p->lda, &p->beta, p->c, CUDA_R_32F, p->ldc, compute,

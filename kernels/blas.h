@@ -32,6 +32,7 @@ struct cuda_product {
     int64_t lda, ldb, ldc;
     float beta;
     int tf32;
+    int beside; /* a recording may run it beside one that is not: its workspace is another */
 };
 cudaError_t cuda_blas_multiply(struct cuda_blas *blas, const struct cuda_product *product, cudaStream_t stream);
 

@@ -183,8 +183,8 @@ static cudaError_t conv_forward(const cuda_job *job, const cuda_batch *batch, cu
     for (long long first = 0; first < batch->count; first += chunk_images(job)) {
         chunk c = chunk_of(job, batch, first);
         LAUNCH(unfold_kernel, c.columns * s.reduction, s, x, c, columns);
-        cuda_product p = { s.out_maps, c.columns,   s.reduction, s.dense,   columns, product,          0,
-                           0,          s.reduction, c.columns,   c.columns, 0,       job->tensor_cores };
+        cuda_product p = { s.out_maps, c.columns,   s.reduction, s.dense,   columns, product,           0,
+                           0,          s.reduction, c.columns,   c.columns, 0,       job->tensor_cores, 0 };
         if (cudaError_t code = cuda_blas_multiply((cuda_blas *)job->library, &p, stream))
             return code;
         LAUNCH(finish_forward_kernel, c.columns * s.out_maps, s, product, job->weights, job->bias, x, job->y, c);
@@ -200,8 +200,8 @@ static cudaError_t conv_backward_data(const cuda_job *job, const cuda_batch *bat
     for (long long first = 0; first < batch->count; first += chunk_images(job)) {
         chunk c = chunk_of(job, batch, first);
         LAUNCH(spread_kernel, c.columns * s.out_maps, s, job->dy, c, delta);
-        cuda_product p = { s.reduction, c.columns,   s.out_maps, s.dense,   delta, columns,          1,
-                           0,           s.reduction, c.columns,  c.columns, 0,     job->tensor_cores };
+        cuda_product p = { s.reduction, c.columns,   s.out_maps, s.dense,   delta, columns,           1,
+                           0,           s.reduction, c.columns,  c.columns, 0,     job->tensor_cores, 0 };
         if (cudaError_t code = cuda_blas_multiply((cuda_blas *)job->library, &p, stream))
             return code;
         LAUNCH(fold_kernel, c.images * s.in_maps * s.in_rows * s.in_cols, s, columns, job->weights, job->dy, x,
@@ -219,8 +219,10 @@ static cudaError_t conv_backward_weights(const cuda_job *job, const cuda_batch *
         chunk c = chunk_of(job, batch, first);
         LAUNCH(unfold_kernel, c.columns * s.reduction, s, x, c, columns);
         LAUNCH(spread_kernel, c.columns * s.out_maps, s, job->dy, c, delta);
-        cuda_product p = { s.out_maps, s.reduction, c.columns, delta,           columns,          s.partial,        0,
-                           1,          c.columns,   c.columns, s.reduction + 1, first ? 1.0f : 0, job->tensor_cores };
+        cuda_product p = {
+            s.out_maps, s.reduction, c.columns, delta,           columns,          s.partial,         0,
+            1,          c.columns,   c.columns, s.reduction + 1, first ? 1.0f : 0, job->tensor_cores, 1
+        };
         if (cudaError_t code = cuda_blas_multiply((cuda_blas *)job->library, &p, stream))
             return code;
     }
@@ -232,10 +234,10 @@ static cudaError_t conv_backward_weights(const cuda_job *job, const cuda_batch *
 static cudaError_t full_forward(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
     const cuda_layer &s = *job->shape;
-    cuda_product p = { batch->count,     s.out_maps,  s.reduction, cuda_job_input(job, batch),
-                       s.dense,          job->y,      0,           1,
-                       s.reduction,      s.reduction, s.out_maps,  0,
-                       job->tensor_cores };
+    cuda_product p = {
+        batch->count, s.out_maps, s.reduction, cuda_job_input(job, batch), s.dense, job->y, 0, 1, s.reduction,
+        s.reduction,  s.out_maps, 0,           job->tensor_cores,          0
+    };
     if (cudaError_t code = cuda_blas_multiply((cuda_blas *)job->library, &p, stream))
         return code;
     LAUNCH(bias_activate_kernel, (long long)batch->count * s.out_maps, s, job->bias, job->y,
@@ -246,8 +248,8 @@ static cudaError_t full_forward(const cuda_job *job, const cuda_batch *batch, cu
 static cudaError_t full_backward_data(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
     const cuda_layer &s = *job->shape;
-    cuda_product p = { batch->count, s.reduction, s.out_maps,  job->dy, s.dense,          job->dx, 0, 0,
-                       s.out_maps,   s.reduction, s.reduction, 0,       job->tensor_cores };
+    cuda_product p = { batch->count, s.reduction, s.out_maps,  job->dy, s.dense,           job->dx, 0, 0,
+                       s.out_maps,   s.reduction, s.reduction, 0,       job->tensor_cores, 0 };
     if (cudaError_t code = cuda_blas_multiply((cuda_blas *)job->library, &p, stream))
         return code;
     if (job->below == CNN_LINEAR)
@@ -261,7 +263,7 @@ static cudaError_t full_backward_weights(const cuda_job *job, const cuda_batch *
 {
     const cuda_layer &s = *job->shape;
     cuda_product p = { s.out_maps, s.reduction, batch->count,    job->dy, cuda_job_input(job, batch), s.partial, 1, 0,
-                       s.out_maps, s.reduction, s.reduction + 1, 0,       job->tensor_cores };
+                       s.out_maps, s.reduction, s.reduction + 1, 0,       job->tensor_cores,          1 };
     if (cudaError_t code = cuda_blas_multiply((cuda_blas *)job->library, &p, stream))
         return code;
     bias_kernel<<<(unsigned)s.out_maps, THREADS, 0, stream>>>(s, job->dy, batch->count);
