@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a network and options to layers, jobs and sizes. cuda_build() checks, chooses kernels and works out every size;
  * cuda_bind() then gives each tensor and job its place, once to add up the sizes and once with memory. */
+#include "kernels/build_archs.h"
 #include "kernels/program.h"
 #include "kernels/registry.h"
 #include "lib/checked.h"
@@ -62,6 +63,7 @@ void cuda_job_describe(struct cuda_job *job, const struct cnn_device *device, co
     job->multiprocessors = device->multiprocessors;
     job->shared_bytes = device->shared_bytes;
     job->tensor_cores = tf32;
+    job->wgmma = CUDA_BUILD_WGMMA && device->architecture == 90;
     job->products = device->architecture < 80 ? 0 : tf32 ? 1 : 3;
 }
 

@@ -66,6 +66,7 @@ struct cuda_job {
     int multiprocessors; /* of the device */
     int shared_bytes;    /* most shared memory that a block of the device may have */
     int tensor_cores;    /* precision tf32 is asked for */
+    int wgmma;           /* Hopper\'s own tensor instructions are there */
     int products;   /* of tensor cores that make a multiplication, tensor.cuh: 1 in tf32, 3 in fp32, 0: none here */
     int bottom;     /* its input is the batch's images */
     const float *x; /* the layer's input */

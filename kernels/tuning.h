@@ -23,6 +23,21 @@
 #define TENSOR_MAPS 24
 #define TENSOR_TERMS 32
 
+/* Convolutions on tensor cores: from so many maps and terms on, below which fragments are mostly padding and the output
+ * is most of the work; at most so many taps, whose table lies in shared memory; and from so many multiply-adds on,
+ * below which packing the weights costs more than it brings. */
+#define TENSOR_CONV_MAPS 12
+#define TENSOR_CONV_TERMS 64
+#define TENSOR_CONV_TAPS 1024
+#define TENSOR_CONV_MACS 64e6
+
+/* Weight gradients by Hopper's tensor instructions: rows are weights, 128 or 256 in a block, and deltas are packed
+ * first.
+ */
+#define WGMMA_WEIGHTS_MAPS 48
+#define WGMMA_WEIGHTS_TERMS 512
+#define WGMMA_WEIGHTS_MACS 1e9
+
 /* Strips are taken from this many threads per multiprocessor on; in tf32 up to fewer maps than these, where tensor
  * cores do better. */
 #define STRIP_ITEMS 64
