@@ -117,7 +117,7 @@ static void add_stage(struct cnn_program *p, int *count, enum stage stage)
 {
     for (int i = 0; i < p->job_count; i++) {
         const struct cpu_job *job = &p->jobs[i];
-        if (stage_of(job->kernel->kind) != stage || (stage == UPDATE && is_fused(p, job->layer)))
+        if (stage_of(job->kernel->kind) != stage || job->joined || (stage == UPDATE && is_fused(p, job->layer)))
             continue;
         add_step(p, count, job, job->kernel->stage);
         add_step(p, count, job, job->kernel->main);

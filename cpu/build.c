@@ -163,6 +163,7 @@ static bool make_jobs(struct cnn_program *p)
             add_job(p, kernel_of(p, &p->operations->list[i], p->lanes), p->operations->list[i].layer);
     int last = p->network->layer_count - 1;
     add_job(p, cpu_kernel_find(p->isa, p->algorithms.whole, CNN_OP_LOSS, &p->network->layers[last], p->lanes), last);
+    cpu_fuse(p);
     cpu_bind(p); /* geometry, for prepare() */
     for (int i = 0; i < p->job_count; i++)
         if (p->jobs[i].kernel->prepare && !p->jobs[i].kernel->prepare(&p->jobs[i]))

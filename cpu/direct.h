@@ -59,6 +59,7 @@ struct direct_ends {
     const float *bias;              /* NULL: backward */
     const struct cpu_tensor *below; /* backward: outputs of the layer below; NULL: no slope */
     enum cnn_activation activation; /* forward: of this layer; backward: of the layer below */
+    int out_map, out_row;           /* where the data of `out` begin: 0, or what a convolution hands to its pooling */
     int pad;                        /* rows and columns that the first pixel's taps reach before it, at stride 1 */
 };
 
@@ -67,7 +68,8 @@ CPU_INLINE struct direct_ends direct_ends_forward(const struct cpu_job *job)
     return (struct direct_ends){ .in = &job->x,
                                  .out = &job->y,
                                  .bias = job->bias,
-                                 .activation = job->layer->activation,
+                                 .activation = job->pool && job->pool->pending != CNN_LINEAR ? CNN_LINEAR
+                                                                                             : job->layer->activation,
                                  .pad = job->layer->pad_before };
 }
 

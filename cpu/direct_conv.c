@@ -5,12 +5,14 @@
  * and activation (or the slope of the layer below) are applied before the only store. Images are innermost where the
  * batch fills vectors, else vectors run along columns; a connection table is honoured by tiles that share sources, with
  * zero weights for pairs that are not connected (counted in executed FLOPs). Backward-data reads deltas with a halo of
- * zeros, so it needs no edge cases; a stride falls into phases (direct_plan.h).
+ * zeros, so it needs no edge cases; a stride falls into phases (direct_plan.h). A pooling above takes the rows of its
+ * windows while they are in L1; while nothing trains they go no further (fuse.c).
  *
  * Limit: FMA throughput, as long as sources of a tile's rows stay in L2. Column mode wastes the lanes of a last partial
  * vector, and gathers where the stride is not 1. */
 #include "cpu/direct_plan.h"
 #include "cpu/direct_tile.h"
+#include "cpu/direct_window.h"
 
 static bool prepare(struct cpu_job *job, bool backward)
 {
@@ -120,8 +122,10 @@ static void run_row(const struct direct_span *s, int maps)
             direct_tile_gather(s, maps, count, first, sums);
         else
             sum_tile(s, maps, count, first, begin, end, sums);
-        if (s->activation == CNN_TANH) /* the usual case, with its constants in registers */
+        if (s->activation == CNN_TANH) /* the usual cases, the first with its constants in registers */
             direct_finish(s, CNN_TANH, maps, count, sums, first, valid);
+        else if (s->activation == CNN_LINEAR)
+            direct_finish(s, CNN_LINEAR, maps, count, sums, first, valid);
         else
             direct_finish(s, s->activation, maps, count, sums, first, valid);
     }
@@ -179,7 +183,9 @@ static void run_rows(const struct cpu_job *job, const struct direct_ends *ends, 
             s.row_begin = in_row < 0 ? -in_row : 0;
             s.row_end = left < s.tap_rows ? left : s.tap_rows;
             s.in = cpu_at(ends->in, block, 0, in_row, phase->col.in_first) + group * VEC_WIDTH;
-            s.out = cpu_at(ends->out, block, tile->first, out_row, phase->col.out_first) + group * VEC_WIDTH;
+            s.out =
+                cpu_at(ends->out, block, tile->first - ends->out_map, out_row - ends->out_row, phase->col.out_first) +
+                group * VEC_WIDTH;
             if (ends->below)
                 s.below = cpu_at(ends->below, block, tile->first, out_row, phase->col.out_first) + group * VEC_WIDTH;
             run_row(&s, tile->maps);
@@ -192,6 +198,56 @@ static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
     return (int64_t)batch->blocks * plan->tile_groups * plan->row_tiles;
 }
 
+/* Rows of a share are whole windows where a pooling follows. */
+static int row_of_part(const struct cpu_job *job, int rows, int part)
+{
+    const struct direct_plan *plan = job->plan;
+    int step = job->pool ? job->pool->layer->stride : 1;
+    return (int)((int64_t)(rows / step) * part / plan->row_tiles) * step;
+}
+
+static bool takes_pool(const struct cpu_job *job, const struct cnn_layer *pool)
+{
+    return job->lanes > 1 && direct_tiles_exactly(pool);
+}
+
+/* The pooling's row of windows `row` from rows of outputs in `from`, whose first map is the tile's. */
+static void pool_rows(const struct cpu_job *pool, const struct direct_map_tile *tile, int64_t block, int row,
+                      const float *from, int64_t from_map, int64_t from_row)
+{
+    for (int m = 0; m < tile->maps; m++) {
+        float gain, bias;
+        direct_window_factors(pool, tile->first + m, &gain, &bias);
+        direct_window_row(pool, from + m * from_map, from_row, cpu_at(&pool->y, block, tile->first + m, row, 0), gain,
+                          bias);
+    }
+}
+
+/* Forward with a pooling: row of windows by row of windows, in `y` where backward reads them again, else nowhere. */
+static void run_pooled(const struct cpu_job *job, const struct direct_ends *ends, const struct direct_map_tile *tile,
+                       int64_t block, int chunk, int part, bool train)
+{
+    const struct direct_plan *plan = job->plan;
+    const struct direct_phase *phase = &plan->phase[0];
+    int step = job->pool->layer->stride, rows = phase->row.outs;
+    float window[WINDOW_FLOATS] __attribute__((aligned(64)));
+    struct cpu_tensor passing = { .data = window, .lanes = job->lanes, .row = (int64_t)job->y.cols * job->lanes };
+    passing.map = passing.row * step;
+    bool keep = train || plan->chunks > 1 || passing.map * tile->maps > WINDOW_FLOATS;
+    for (int row = row_of_part(job, rows, part); row < row_of_part(job, rows, part + 1); row += step) {
+        struct direct_ends to = *ends;
+        if (!keep) {
+            to.out = &passing;
+            to.out_map = tile->first;
+            to.out_row = row;
+        }
+        run_rows(job, &to, phase, tile, block, chunk, row, row + step);
+        if (chunk == plan->chunks - 1)
+            pool_rows(job->pool, tile, block, row / step, keep ? cpu_at(&job->y, block, tile->first, row, 0) : window,
+                      to.out->map, to.out->row);
+    }
+}
+
 /* A share of each phase's rows, for one tile of maps and one chunk of its sources. */
 static void run_part(const struct cpu_job *job, const struct direct_ends *ends, const struct direct_map_tile *tile,
                      int64_t block, int chunk, int part)
@@ -201,12 +257,12 @@ static void run_part(const struct cpu_job *job, const struct direct_ends *ends, 
         const struct direct_phase *phase = &plan->phase[p];
         int rows = phase->row.outs;
         if (phase->col.outs > 0)
-            run_rows(job, ends, phase, tile, block, chunk, (int)((int64_t)rows * part / plan->row_tiles),
-                     (int)((int64_t)rows * (part + 1) / plan->row_tiles));
+            run_rows(job, ends, phase, tile, block, chunk, row_of_part(job, rows, part),
+                     row_of_part(job, rows, part + 1));
     }
 }
 
-static void run(const struct cpu_job *job, const struct direct_ends *ends, int64_t begin, int64_t end)
+static void run(const struct cpu_job *job, const struct direct_ends *ends, bool train, int64_t begin, int64_t end)
 {
     const struct direct_plan *plan = job->plan;
     for (int64_t i = begin; i < end; i++) {
@@ -215,22 +271,23 @@ static void run(const struct cpu_job *job, const struct direct_ends *ends, int64
         int64_t first = plan->tiles * group / plan->tile_groups, last = plan->tiles * (group + 1) / plan->tile_groups;
         for (int chunk = 0; chunk < plan->chunks; chunk++)
             for (int64_t tile = first; tile < last; tile++)
-                run_part(job, ends, &plan->tile[tile], block, chunk, part);
+                if (job->pool)
+                    run_pooled(job, ends, &plan->tile[tile], block, chunk, part, train);
+                else
+                    run_part(job, ends, &plan->tile[tile], block, chunk, part);
     }
 }
 
 static void run_forward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
-    (void)batch;
     struct direct_ends ends = direct_ends_forward(job);
-    run(job, &ends, begin, end);
+    run(job, &ends, batch->train, begin, end);
 }
 
 static void run_backward(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
-    (void)batch;
     struct direct_ends ends = direct_ends_backward(job);
-    run(job, &ends, begin, end);
+    run(job, &ends, batch->train, begin, end);
 }
 
 const struct cpu_kernel CPU_SYMBOL(direct_conv_forward) = { .name = "direct_conv_forward",
@@ -240,7 +297,8 @@ const struct cpu_kernel CPU_SYMBOL(direct_conv_forward) = { .name = "direct_conv
                                                             .supports = direct_supports,
                                                             .prepare = prepare_forward,
                                                             .pack = { pack_tiles, pack },
-                                                            .main = { tiles, run_forward } };
+                                                            .main = { tiles, run_forward },
+                                                            .takes_pool = takes_pool };
 
 const struct cpu_kernel CPU_SYMBOL(direct_conv_backward_data) = { .name = "direct_conv_backward_data",
                                                                   .algorithm = "direct",

@@ -9,8 +9,12 @@
  * are cut further into slots of blocks, whose partial gradients are added in fixed order. The slots depend on the batch
  * alone.
  *
+ * Below a pooling, where no other operation reads the deltas, they are made from the pooling's band by band and stay in
+ * L1 (fuse.c); the bias gradient is summed as they pass.
+ *
  * Limit: FMA throughput at 9 loads for 20 FMAs (AVX-512, 5 columns); small maps pay for the final sum over lanes. */
 #include "cpu/direct_sweep.h"
+#include "cpu/direct_window.h"
 
 #include <stdlib.h>
 
@@ -76,15 +80,31 @@ static int slots_for(const struct cpu_job *job)
     return slots < 1 ? 1 : (int)slots;
 }
 
+/* With a pooling, its biases' gradients too: they follow the weights. */
+static int64_t gradient_floats(const struct cpu_job *job)
+{
+    return job->layer->weights + (job->pool ? job->layer->biases : 0);
+}
+
+#define POOLED_INPUTS 4 /* maps: each of them makes the deltas anew where its items fall into another group */
+
+static bool takes_pool(const struct cpu_job *job, const struct cnn_layer *pool)
+{
+    const struct cnn_layer *layer = job->layer;
+    int64_t row = (int64_t)maps_per_item(layer->kernel_cols) * layer->out.cols * VEC_WIDTH;
+    return job->lanes > 1 && direct_tiles_exactly(pool) && !layer->first && layer->in.maps <= POOLED_INPUTS &&
+           row * pool->stride <= WINDOW_FLOATS;
+}
+
 /* Items of a group: enough groups for all threads first, then as many as the buffer holds. */
 static void cut_groups(struct gradient_plan *plan, const struct cnn_layer *layer, int most)
 {
-    int64_t row_sums = (int64_t)most * layer->kernel_cols, fit = SUMS_MAX / (row_sums * layer->kernel_rows);
+    int64_t row_sums = (int64_t)most * layer->kernel_cols, fit = SUMS_MAX / (row_sums * layer->kernel_rows + most);
     int64_t items = plan->items * plan->slots / GRADIENT_TILES;
     items = items < fit ? items : fit;
     items = items < 1 ? 1 : items;
     plan->groups = ceil_divide(plan->items, items);
-    plan->rows = fit ? layer->kernel_rows : (int)(SUMS_MAX / row_sums);
+    plan->rows = fit ? layer->kernel_rows : (int)((SUMS_MAX - most) / row_sums);
 }
 
 static int by_outputs(const void *a, const void *b)
@@ -114,7 +134,7 @@ static bool prepare(struct cpu_job *job)
         for (int in = 0; in < layer->in.maps; in++)
             items += items_of(layer, in, most, outs, outs + layer->out.maps, plan->item + items);
         qsort(plan->item, (size_t)items, sizeof plan->item[0], by_outputs);
-        job->workspace_size = plan->slots > 1 ? plan->slots * layer->weights : 0;
+        job->workspace_size = plan->slots > 1 ? plan->slots * gradient_floats(job) : 0;
         job->executed_macs = (double)layer->macs;
     }
     free(outs);
@@ -122,21 +142,64 @@ static bool prepare(struct cpu_job *job)
     return plan != NULL;
 }
 
-/* Output rows whose deltas stay in L1 while all kernel rows pass over them. */
-static int band_rows(const struct cnn_layer *layer, const struct sweep *s, int maps)
+/* Output rows whose deltas stay in L1 while all kernel rows pass over them; whole windows of a pooling. */
+static int band_rows(const struct cpu_job *job, const struct sweep *s, int maps)
 {
+    const struct cnn_layer *layer = job->layer;
     int64_t row = (int64_t)maps * s->units * VEC_WIDTH, rows = GRADIENT_BAND_FLOATS / row;
+    if (job->pool)
+        rows = ceil_divide(rows, job->pool->layer->stride) * job->pool->layer->stride;
+    if (rows * row > WINDOW_FLOATS && job->pool)
+        rows = job->pool->layer->stride;
     return rows < 1 ? 1 : rows < layer->out.rows ? (int)rows : layer->out.rows;
+}
+
+/* Deltas of a band of an item's maps, out of those of the pooling: [map][row][col]. */
+static void make_deltas(const struct cpu_job *job, const struct sweep *s, const struct item *item, int64_t block,
+                        int group, int first_out, float *deltas)
+{
+    const struct cpu_job *pool = job->pool;
+    int stride = pool->layer->stride;
+    for (int m = 0; m < item->maps; m++) {
+        float gain, bias;
+        direct_window_factors(pool, item->out_map[m], &gain, &bias);
+        for (int row = 0; row < s->rows; row += stride) {
+            struct direct_deltas to = { deltas + (m * s->rows + row) * s->delta_row, s->delta_row, VEC_WIDTH };
+            direct_window_row_back(
+                pool, cpu_at(&pool->dy, block, item->out_map[m], (first_out + row) / stride, 0) + group * VEC_WIDTH,
+                cpu_at(&pool->x, block, item->out_map[m], first_out + row, 0) + group * VEC_WIDTH, &to, VEC_WIDTH,
+                gain);
+        }
+    }
+}
+
+/* Their sums over pixels, map by map. */
+static void add_biases(const struct sweep *s, int maps, const float *deltas, vec *sums)
+{
+    for (int m = 0; m < maps; m++)
+        for (int row = 0; row < s->rows; row++) {
+            vec sum = vec_set(0); /* of a row: short chains round less */
+            for (int64_t unit = 0; unit < s->units; unit++)
+                sum += vec_load(deltas + (m * s->rows + row) * s->delta_row + unit * VEC_WIDTH);
+            sums[m] += sum;
+        }
+}
+
+/* Sums of an item in `rows` kernel rows, and behind them one for the bias of each map. */
+static int sums_of(const struct cnn_layer *layer, const struct item *item, int rows)
+{
+    return item->maps * (rows * layer->kernel_cols + 1);
 }
 
 /* One band of one block of one item: kernel rows first_row..+rows. sums: [row][column chunk][map][column]. */
 static void add_band(const struct cpu_job *job, struct sweep *s, const struct item *item, int64_t block, int group,
-                     int first_out, int first_row, int rows, vec *sums)
+                     int first_out, int first_row, int rows, const float *deltas, vec *sums)
 {
     const struct cnn_layer *layer = job->layer;
     int chunks = (int)ceil_divide(layer->kernel_cols, COLUMNS_MAX);
     for (int m = 0; m < item->maps; m++)
-        s->delta[m] = cpu_at(&job->dy, block, item->out_map[m], first_out, 0) + group * VEC_WIDTH;
+        s->delta[m] = job->pool ? deltas + m * s->rows * s->delta_row
+                                : cpu_at(&job->dy, block, item->out_map[m], first_out, 0) + group * VEC_WIDTH;
     for (int row = first_row; row < first_row + rows; row++)
         for (int chunk = 0; chunk < chunks; chunk++) {
             int col = layer->kernel_cols * chunk / chunks, end = layer->kernel_cols * (chunk + 1) / chunks;
@@ -167,8 +230,8 @@ static struct sweep sweep_of(const struct cpu_job *job)
     const struct cnn_layer *layer = job->layer;
     bool columns = job->lanes == 1;
     int per_unit = columns ? VEC_WIDTH : 1, units = direct_units(job->lanes, layer->out.cols);
-    return (struct sweep){ .delta_row = job->dy.row,
-                           .delta_unit = (int64_t)job->lanes * per_unit,
+    return (struct sweep){ .delta_row = job->pool ? (int64_t)layer->out.cols * VEC_WIDTH : job->dy.row,
+                           .delta_unit = job->pool ? VEC_WIDTH : (int64_t)job->lanes * per_unit,
                            .in_row = job->x.row * layer->stride,
                            .in_unit = (int64_t)job->lanes * per_unit * layer->stride,
                            .in_tap = job->lanes,
@@ -183,11 +246,18 @@ static void add_block(const struct cpu_job *job, struct sweep *s, const struct i
                       int group, int first_row, int rows, vec *sums)
 {
     const struct cnn_layer *layer = job->layer;
-    int band = band_rows(layer, s, item[0].maps), outs = layer->out.rows;
+    int most = job->pool ? maps_per_item(layer->kernel_cols) : item[0].maps, band = band_rows(job, s, most);
+    int outs = layer->out.rows;
+    float deltas[WINDOW_FLOATS] __attribute__((aligned(64)));
     for (int first = 0; first < outs; first += band) {
         s->rows = outs - first < band ? outs - first : band;
-        for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
-            add_band(job, s, &item[i], block, group, first, first_row, rows, sums + at);
+        for (int i = 0, at = 0; i < items; at += sums_of(layer, &item[i++], rows)) {
+            if (job->pool && (i == 0 || item[i].out_map[0] != item[i - 1].out_map[0]))
+                make_deltas(job, s, &item[i], block, group, first, deltas);
+            if (job->pool && item[i].in_map == 0 && first_row == 0)
+                add_biases(s, item[i].maps, deltas, sums + at + item[i].maps * rows * layer->kernel_cols);
+            add_band(job, s, &item[i], block, group, first, first_row, rows, deltas, sums + at);
+        }
     }
 }
 
@@ -202,14 +272,18 @@ static void run_group(const struct cpu_job *job, const struct item *item, int it
     for (int row = 0; row < layer->kernel_rows; row += plan->rows) {
         int rows = layer->kernel_rows - row < plan->rows ? layer->kernel_rows - row : plan->rows, count = 0;
         for (int i = 0; i < items; i++)
-            count += item[i].maps * rows * layer->kernel_cols;
+            count += sums_of(layer, &item[i], rows);
         for (int i = 0; i < count; i++)
             sums[i] = vec_set(0);
         for (int64_t block = first; block < last; block++)
             for (int group = 0; group < direct_groups(job->lanes); group++)
                 add_block(job, &s, item, items, block, group, row, rows, sums);
-        for (int i = 0, at = 0; i < items; at += item[i++].maps * rows * layer->kernel_cols)
+        for (int i = 0, at = 0; i < items; at += sums_of(layer, &item[i++], rows)) {
             store_item(layer, &item[i], row, rows, sums + at, gradient);
+            for (int m = 0; job->pool && item[i].in_map == 0 && row == 0 && m < item[i].maps; m++)
+                gradient[layer->weights + item[i].out_map[m]] =
+                    vec_sum(sums[at + item[i].maps * rows * layer->kernel_cols + m]);
+        }
     }
 }
 
@@ -240,7 +314,7 @@ static int slots_of(const struct gradient_plan *plan, const struct cpu_batch *ba
 static int64_t tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     const struct gradient_plan *plan = job->plan;
-    return plan->groups * slots_of(plan, batch) + job->layer->out.maps;
+    return plan->groups * slots_of(plan, batch) + (job->pool ? 0 : job->layer->out.maps);
 }
 
 static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
@@ -254,7 +328,7 @@ static void run(const struct cpu_job *job, const struct cpu_batch *batch, int64_
         }
         int64_t slot = i % slots, group = i / slots;
         int64_t first = plan->items * group / plan->groups, last = plan->items * (group + 1) / plan->groups;
-        float *gradient = plan->slots > 1 ? job->workspace + slot * job->layer->weights : job->weight_gradient;
+        float *gradient = plan->slots > 1 ? job->workspace + slot * gradient_floats(job) : job->weight_gradient;
         run_group(job, &plan->item[first], (int)(last - first), batch->blocks * slot / slots,
                   batch->blocks * (slot + 1) / slots, gradient);
     }
@@ -266,14 +340,14 @@ static int64_t finish_tiles(const struct cpu_job *job, const struct cpu_batch *b
 {
     (void)batch;
     const struct gradient_plan *plan = job->plan;
-    return plan->slots > 1 ? ceil_divide(job->layer->weights, FINISH_FLOATS) : 0;
+    return plan->slots > 1 ? ceil_divide(gradient_floats(job), FINISH_FLOATS) : 0;
 }
 
 static void finish(const struct cpu_job *job, const struct cpu_batch *batch, int64_t begin, int64_t end)
 {
     const struct gradient_plan *plan = job->plan;
     int slots = slots_of(plan, batch);
-    int64_t size = job->layer->weights, last = end * FINISH_FLOATS < size ? end * FINISH_FLOATS : size;
+    int64_t size = gradient_floats(job), last = end * FINISH_FLOATS < size ? end * FINISH_FLOATS : size;
     for (int64_t i = begin * FINISH_FLOATS; i < last; i++) {
         float sum = job->workspace[i];
         for (int slot = 1; slot < slots; slot++)
@@ -289,4 +363,5 @@ const struct cpu_kernel CPU_SYMBOL(direct_conv_backward_weights) = { .name = "di
                                                                      .supports = direct_supports,
                                                                      .prepare = prepare,
                                                                      .main = { tiles, run },
-                                                                     .finish = { finish_tiles, finish } };
+                                                                     .finish = { finish_tiles, finish },
+                                                                     .takes_pool = takes_pool };

@@ -4,32 +4,15 @@
  * Bytes: a 2x2 window reads 4 values for 1 result, so these are bound by memory (0.4 FLOP/byte) and by their tanh. In
  * image mode every load is one aligned vector and odd sides need no masks; in column mode windows of 2 x 2 are unzipped
  * into their four inputs, and other windows are scalar but for their activation. Nothing is stored for backward: the
- * place of a maximum is found again from the inputs, which costs less than writing and reading an index. */
-#include "cpu/direct.h"
-#include "cpu/direct_pairs.h"
+ * place of a maximum is found again from the inputs, which costs less than writing and reading an index. Where the
+ * convolution below can, it pools along and these passes are not run (fuse.c). */
+#include "cpu/direct_window.h"
 
 #include <math.h>
 
 static int64_t map_tiles(const struct cpu_job *job, const struct cpu_batch *batch)
 {
     return (int64_t)batch->blocks * job->layer->out.maps;
-}
-
-/* One window at `in`; with `scalar` the vector's other lanes are never touched (VEC_WIDTH 1 has no others). */
-CPU_INLINE vec window_value(const struct cpu_job *job, const float *in, float gain, float bias)
-{
-    const struct cnn_layer *layer = job->layer;
-    vec value = vec_load(in), sum = vec_set(0);
-    if (layer->kind == CNN_MAXPOOL) {
-        for (int i = 0; i < layer->kernel_rows; i++)
-            for (int j = 0; j < layer->kernel_cols; j++)
-                value = is_nan_or_above(vec_load(in + i * job->x.row + j * job->lanes), value);
-        return value;
-    }
-    for (int i = 0; i < layer->kernel_rows; i++)
-        for (int j = 0; j < layer->kernel_cols; j++)
-            sum += vec_load(in + i * job->x.row + j * job->lanes);
-    return sum * vec_set(gain) + vec_set(bias);
 }
 
 static float window_scalar(const struct cpu_job *job, const float *in, float gain, float bias)
@@ -44,17 +27,6 @@ static float window_scalar(const struct cpu_job *job, const float *in, float gai
                 value = x;
         }
     return layer->kind == CNN_MAXPOOL ? value : sum * gain + bias;
-}
-
-/* What multiplies a window's sum, and what is added to it. */
-static void factors(const struct cpu_job *job, int map, float *gain, float *bias)
-{
-    *gain = 1.0f / (float)(job->layer->kernel_rows * job->layer->kernel_cols);
-    *bias = 0;
-    if (job->layer->kind == CNN_SUBSAMPLE) {
-        *gain = job->weights[map];
-        *bias = job->bias[map];
-    }
 }
 
 /* Whether windows are the usual 2 x 2, which column mode does on vectors. */
@@ -90,7 +62,7 @@ static void forward(const struct cpu_job *job, const struct cpu_batch *batch, in
         int64_t block = i / layer->out.maps;
         int map = (int)(i % layer->out.maps);
         float gain, bias;
-        factors(job, map, &gain, &bias);
+        direct_window_factors(job, map, &gain, &bias);
         for (int row = 0; row < layer->out.rows; row++) {
             const float *in = cpu_at(&job->x, block, map, row * layer->stride, 0);
             float *out = cpu_at(&job->y, block, map, row, 0);
@@ -98,12 +70,7 @@ static void forward(const struct cpu_job *job, const struct cpu_batch *batch, in
                 forward_row_columns(job, in, out, gain, bias);
                 continue;
             }
-            for (int col = 0; col < layer->out.cols; col++)
-                for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH)
-                    vec_store(
-                        out + col * job->lanes + lane,
-                        vec_activate(layer->activation,
-                                     window_value(job, in + col * layer->stride * job->lanes + lane, gain, bias)));
+            direct_window_row(job, in, job->x.row, out, gain, bias);
         }
     }
 }
@@ -121,7 +88,8 @@ CPU_INLINE void spread_vector(const struct cpu_job *job, const float *in, float 
             }
         return;
     }
-    vec best = window_value(job, in, 0, 0);
+    const struct direct_windows w = direct_windows_of(job, job->x.row);
+    vec best = direct_window(&w, in, 0, 0);
     for (int i = 0; i < layer->kernel_rows; i++)
         for (int j = 0; j < layer->kernel_cols; j++) { /* the first that equals the maximum takes the delta */
             vec x = vec_load(in + i * job->x.row + j * job->lanes);
@@ -172,39 +140,14 @@ static void slope_map(const struct cpu_job *job, int64_t block, int map)
     }
 }
 
-/* Windows that neither overlap nor leave gaps, in image mode: each input belongs to one window, so its delta is
- * complete at once and goes through the slope of the layer below in the same pass. */
-CPU_INLINE void backward_window(const struct cpu_job *job, enum cnn_activation below, const float *in, float *to,
-                                vec delta, float gain)
+/* Windows that tile exactly, in image mode: each input's delta is complete at once. */
+static void backward_windows(const struct cpu_job *job, int64_t block, int map, float gain)
 {
     const struct cnn_layer *layer = job->layer;
-    bool max = layer->kind == CNN_MAXPOOL;
-    vec share = delta * vec_set(gain), best = max ? window_value(job, in, 0, 0) : share;
-    for (int i = 0; i < layer->kernel_rows; i++)
-        for (int j = 0; j < layer->kernel_cols; j++) {
-            vec x = vec_load(in + i * job->x.row + j * job->lanes);
-            if (max) { /* the first that equals the maximum takes the delta */
-                ivec here = (x == best) | ((x != x) & (best != best));
-                share = vec_select(here, delta, vec_set(0));
-                delta = vec_select(here, vec_set(0), delta);
-            }
-            vec_store(to + i * job->dx.row + j * job->lanes, share * vec_slope(below, x));
-        }
-}
-
-CPU_INLINE void backward_windows(const struct cpu_job *job, enum cnn_activation below, int64_t block, int map,
-                                 float gain)
-{
-    const struct cnn_layer *layer = job->layer;
-    int64_t step = (int64_t)layer->stride * job->lanes;
     for (int row = 0; row < layer->out.rows; row++) {
-        const float *delta = cpu_at(&job->dy, block, map, row, 0);
-        const float *in = cpu_at(&job->x, block, map, row * layer->stride, 0);
-        float *to = cpu_at(&job->dx, block, map, row * layer->stride, 0);
-        for (int col = 0; col < layer->out.cols; col++)
-            for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH)
-                backward_window(job, below, in + col * step + lane, to + col * step + lane,
-                                vec_load(delta + col * job->lanes + lane), gain);
+        struct direct_deltas deltas = { cpu_at(&job->dx, block, map, row * layer->stride, 0), job->dx.row, job->lanes };
+        direct_window_row_back(job, cpu_at(&job->dy, block, map, row, 0),
+                               cpu_at(&job->x, block, map, row * layer->stride, 0), &deltas, job->lanes, gain);
     }
 }
 
@@ -243,26 +186,17 @@ static void backward_pairs(const struct cpu_job *job, int64_t block, int map, fl
         backward_pairs_of(job, job->below, max, block, map, gain);
 }
 
-static bool tiles_exactly(const struct cnn_layer *layer)
-{
-    return layer->stride == layer->kernel_rows && layer->stride == layer->kernel_cols &&
-           layer->out.rows * layer->stride == layer->in.rows && layer->out.cols * layer->stride == layer->in.cols;
-}
-
 static void backward_map(const struct cpu_job *job, int64_t block, int map)
 {
     const struct cnn_layer *layer = job->layer;
     float gain, bias;
-    factors(job, map, &gain, &bias);
-    if (job->lanes > 1 && tiles_exactly(layer)) {
-        if (job->below == CNN_TANH) /* the usual case, decided outside the loops */
-            backward_windows(job, CNN_TANH, block, map, gain);
-        else
-            backward_windows(job, job->below, block, map, gain);
+    direct_window_factors(job, map, &gain, &bias);
+    if (job->lanes > 1 && direct_tiles_exactly(layer)) {
+        backward_windows(job, block, map, gain);
         return;
     }
     bool pairs = job->lanes == 1 && has_pairs(layer);
-    if (!pairs || !tiles_exactly(layer))
+    if (!pairs || !direct_tiles_exactly(layer))
         clear_map(job, block, map);
     if (pairs) {
         backward_pairs(job, block, map, gain);
@@ -301,6 +235,8 @@ static int64_t gain_tiles(const struct cpu_job *job, const struct cpu_batch *bat
 static void gain_row(const struct cpu_job *job, int64_t block, int map, int row, vec *gains, vec *biases)
 {
     const struct cnn_layer *layer = job->layer;
+    const struct direct_windows of = direct_windows_of(job, job->x.row);
+    const struct direct_windows w = has_pairs(layer) ? direct_windows_square(of, false) : of;
     vec gain = vec_set(0), bias = vec_set(0);
     float gain_scalar = 0, bias_scalar = 0;
     int col = 0;
@@ -320,7 +256,7 @@ static void gain_row(const struct cpu_job *job, int64_t block, int map, int row,
             continue;
         }
         for (int lane = 0; lane < job->lanes; lane += VEC_WIDTH) {
-            gain += vec_load(delta + lane) * window_value(job, in + lane, 1, 0);
+            gain += vec_load(delta + lane) * direct_window(&w, in + lane, 1, 0);
             bias += vec_load(delta + lane);
         }
     }
@@ -341,18 +277,19 @@ static void backward_gains(const struct cpu_job *job, const struct cpu_batch *ba
     }
 }
 
-#define POOL(symbol, operation, tiles_function, run_function)                   \
-    const struct cpu_kernel CPU_SYMBOL(symbol) = { .name = #symbol,             \
-                                                   .algorithm = "direct",       \
-                                                   .file = "cpu/direct_pool.c", \
-                                                   .kind = operation,           \
-                                                   .supports = direct_supports, \
-                                                   .main = { tiles_function, run_function } }
+#define POOL(symbol, operation, tiles_function, run_function, joins)                         \
+    const struct cpu_kernel CPU_SYMBOL(symbol) = { .name = #symbol,                          \
+                                                   .algorithm = "direct",                    \
+                                                   .file = "cpu/direct_pool.c",              \
+                                                   .kind = operation,                        \
+                                                   .supports = direct_supports,              \
+                                                   .main = { tiles_function, run_function }, \
+                                                   .joins_conv = joins }
 
-POOL(direct_subsample_forward, CNN_OP_SUBSAMPLE_FORWARD, map_tiles, forward);
-POOL(direct_maxpool_forward, CNN_OP_MAXPOOL_FORWARD, map_tiles, forward);
-POOL(direct_avgpool_forward, CNN_OP_AVGPOOL_FORWARD, map_tiles, forward);
-POOL(direct_subsample_backward_data, CNN_OP_SUBSAMPLE_BACKWARD_DATA, map_tiles, backward);
-POOL(direct_maxpool_backward, CNN_OP_MAXPOOL_BACKWARD, map_tiles, backward);
-POOL(direct_avgpool_backward, CNN_OP_AVGPOOL_BACKWARD, map_tiles, backward);
-POOL(direct_subsample_backward_weights, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, gain_tiles, backward_gains);
+POOL(direct_subsample_forward, CNN_OP_SUBSAMPLE_FORWARD, map_tiles, forward, true);
+POOL(direct_maxpool_forward, CNN_OP_MAXPOOL_FORWARD, map_tiles, forward, true);
+POOL(direct_avgpool_forward, CNN_OP_AVGPOOL_FORWARD, map_tiles, forward, true);
+POOL(direct_subsample_backward_data, CNN_OP_SUBSAMPLE_BACKWARD_DATA, map_tiles, backward, true);
+POOL(direct_maxpool_backward, CNN_OP_MAXPOOL_BACKWARD, map_tiles, backward, true);
+POOL(direct_avgpool_backward, CNN_OP_AVGPOOL_BACKWARD, map_tiles, backward, true);
+POOL(direct_subsample_backward_weights, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, gain_tiles, backward_gains, false);

@@ -26,7 +26,8 @@ struct cpu_batch {
  *
  * What an operation may touch, since memory is shared by lifetime (share.c): forward reads x and writes y; the loss
  * reads y and writes dy; backward-data reads dy, and x for the slope of the layer below or the place of a maximum, and
- * writes dx; a weight gradient reads x and dy. No backward operation reads y. Every lane of every block of the batch is
+ * writes dx; a weight gradient reads x and dy. A convolution with `pool` touches what its pooling does, but no delta of
+ * its own. No backward operation reads y. Every lane of every block of the batch is
  * written, also lanes without an image, whose images and deltas are zeros; halos are never written. */
 struct cpu_job {
     const struct cpu_kernel *kernel;
@@ -44,6 +45,9 @@ struct cpu_job {
     float *workspace; /* shared by all workers of the operation */
     int64_t packed_size, workspace_size; /* floats; set by prepare() */
     bool fused;                          /* the gradient goes into the weights at once and is not kept */
+    const struct cpu_job *pool;          /* of a convolution: the pooling above, done along with it (fuse.c); or NULL */
+    bool joined;                         /* of a pooling: a convolution does it, so it has no passes of its own */
+    enum cnn_activation pending;         /* of a max-pooling: activation that its inputs still lack, else linear */
     double executed_macs;                /* of one image, as this kernel does it; set by prepare() */
 };
 
@@ -70,6 +74,9 @@ struct cpu_kernel {
     struct cpu_pass finish; /* after it: a sum of partial results in fixed order */
     bool
         fuses_update; /* honours job->fused: backward-data of the layer, which reads the same weights, has run before */
+    /* Whether the job can do a pooling of its outputs along, as job->pool. NULL: never. */
+    bool (*takes_pool)(const struct cpu_job *job, const struct cnn_layer *pool);
+    bool joins_conv; /* of a pooling: honours `pending`, and a convolution that takes it computes the same */
 };
 
 /* Whether a layer is one matrix product per image: every output reads the whole input. Its tensors have no halo. */

@@ -91,6 +91,8 @@ void cpu_tensor_poison(const struct cpu_tensor *t, int blocks); /* interiors bec
 /* build.c: everything but memory. */
 int cpu_build(struct cnn_program *p, struct cnn_device *device, const struct cnn_network *network,
               const struct cnn_program_options *options, struct cnn_error *error);
+/* fuse.c: convolutions take the pooling above them along. */
+void cpu_fuse(struct cnn_program *p);
 /* Carves every tensor and binds the jobs; called for the sizes and again with memory. */
 void cpu_bind(struct cnn_program *p);
 void cpu_unbuild(struct cnn_program *p);

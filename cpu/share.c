@@ -58,6 +58,10 @@ static void find_lives(struct cnn_program *p)
             touch(share_of(p, l, true), time);
         if (is_backward_data(kind))
             touch(share_of(p, l - 1, true), time);
+        if (p->jobs[i].pool) { /* the pooling's, at the convolution's time */
+            touch(share_of(p, l, false), time);
+            touch(share_of(p, l + 1, kind >= CNN_OP_LOSS), time);
+        }
     }
     touch(share_of(p, last, false), FOREVER); /* fetched */
     touch(share_of(p, -1, true), FOREVER);
@@ -71,7 +75,8 @@ static bool has_delta(const struct cnn_program *p, int layer)
     if (layer == p->network->layer_count - 1)
         return true;
     for (int i = 0; i < p->job_count; i++)
-        if (p->jobs[i].layer == &p->network->layers[layer] && p->jobs[i].kernel->kind >= CNN_OP_CONV_BACKWARD_DATA &&
+        if (p->jobs[i].layer == &p->network->layers[layer] && !p->jobs[i].pool &&
+            p->jobs[i].kernel->kind >= CNN_OP_CONV_BACKWARD_DATA &&
             p->jobs[i].kernel->kind <= CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS)
             return true;
     return false;
