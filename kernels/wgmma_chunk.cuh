@@ -20,7 +20,8 @@ struct weights_args {
     int maps;                           /* whose patches a block holds, with one of ones */
     int each, slices, first_slice;      /* chunks of a slice; slices of this part */
     int row_tiles, stages;
-    divisor by_cols, by_pixels, by_row_blocks, by_col_blocks, by_patch_rows;
+    int whole_rows; /* words that copies of whole rows of the input take at once; 0: a patch is something else */
+    divisor by_cols, by_pixels, by_row_blocks, by_col_blocks, by_patch_rows, by_steps, by_part_steps;
 };
 
 /* The images and the block of pixels of a chunk. */
@@ -35,28 +36,59 @@ struct chunk_place {
     }
 };
 
-/* Deltas as products take them: [block of N maps][step][high, low][N / 8][2][8 maps][4 pixels]. */
-template <class T>
-__global__ static void pack_deltas(const __grid_constant__ weights_args a, float *packed, long long steps,
-                                   long long count)
+/* The delta of a chunk's pixel of a map, zero where there is none. */
+__device__ __forceinline__ float delta_at(const weights_args &a, int image, int row, int col, int map)
 {
     const cuda_layer &s = a.d.s;
-    int first_chunk = a.first_slice * a.each;
-    FOR_EACH_ELEMENT(i, count)
-    {
-        int inside = (int)(i % T::STEP), place = inside % (T::N * 8), col, row, pixel;
-        long long step_of_all = i / T::STEP, block = step_of_all / steps, step = step_of_all - block * steps;
-        int chunk = (int)(step / a.steps), map = (int)block * T::N + place / 64 * 8 + place / 4 % 8;
-        int term = (int)(step - (long long)chunk * a.steps) * 8 + place / 32 % 2 * 4 + place % 4;
-        const chunk_place where(a, min(first_chunk + chunk, a.chunks - 1));
-        int image = where.image + a.by_pixels.split(term, &pixel);
-        row = where.top + a.by_cols.split(pixel, &col);
-        col += where.left;
-        bool there = first_chunk + chunk < a.chunks && term < a.images * a.rows * a.cols && image < a.d.images &&
-                     row < s.out_rows && col < s.out_cols && map < s.out_maps;
-        float delta = there ? a.d.dy[(((long long)image * s.out_maps + map) * s.out_rows + row) * s.out_cols + col] : 0;
-        float high = __uint_as_float(__float_as_uint(tf32_round(delta)) & 0xffffe000u);
-        packed[i] = inside < T::N * 8 ? high : tf32_round(delta - high);
+    bool there = image < a.d.images && row < s.out_rows && col < s.out_cols && map < s.out_maps;
+    return there ? a.d.dy[(((long long)image * s.out_maps + map) * s.out_rows + row) * s.out_cols + col] : 0;
+}
+
+/* Deltas as products take them: [block of N maps][step][high, low][N / 8][2][8 maps][4 pixels], four to a thread. */
+template <class T> __global__ static void pack_deltas(const __grid_constant__ weights_args a, float *packed, int fours)
+{
+    constexpr int STEP_FOURS = T::N * 2;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += gridDim.x * blockDim.x) {
+        int step_of_all = i / STEP_FOURS, four = i - step_of_all * STEP_FOURS, step, pixel, col;
+        int block = a.by_part_steps.split(step_of_all, &step), chunk = a.by_steps.split(step, &step);
+        int map = block * T::N + four / 16 * 8 + four % 8, term = step * 8 + four / 8 % 2 * 4;
+        chunk += a.first_slice * a.each;
+        const chunk_place where(a, min(chunk, a.chunks - 1));
+        int image = a.by_pixels.split(term, &pixel), row = a.by_cols.split(pixel, &col);
+        float high[4], low[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            bool there = chunk < a.chunks && image < a.images;
+            float delta = there ? delta_at(a, where.image + image, where.top + row, where.left + col, map) : 0;
+            high[e] = __uint_as_float(__float_as_uint(tf32_round(delta)) & 0xffffe000u);
+            low[e] = tf32_round(delta - high[e]);
+            bool end_of_row = ++col == a.cols, end_of_image = end_of_row && row + 1 == a.rows;
+            col = end_of_row ? 0 : col;
+            row = end_of_image ? 0 : row + end_of_row;
+            image += end_of_image;
+        }
+        float4 *to = (float4 *)(packed + (long long)step_of_all * T::STEP) + four;
+        *to = make_float4(high[0], high[1], high[2], high[3]);
+        if (T::PARTS == 2)
+            to[STEP_FOURS] = make_float4(low[0], low[1], low[2], low[3]);
+    }
+}
+
+/* Rows of a patch that are whole rows of the input lie together in both: they are copied as they lie, by BYTES. */
+template <class T, int BYTES>
+__device__ __forceinline__ void load_whole_rows(const weights_args &a, const chunk_place &where, int first, int maps,
+                                                float *patch)
+{
+    constexpr int WORDS = BYTES / 4;
+    const cuda_layer &s = a.d.s;
+    int size = a.patch_rows * a.pitch, top = where.top * s.stride * s.in_cols, plane = s.in_rows * s.in_cols;
+    for (int i = threadIdx.x / 32; i < maps * a.images; i += T::THREADS / 32) {
+        int map = a.images == 1 ? i : i / a.images, image = i - map * a.images;
+        const float *from = a.d.x + ((long long)(where.image + image) * s.in_maps + first + map) * plane + top;
+        float *to = patch + map * a.patch_words + image * size;
+        int there = where.image + image < a.d.images ? plane - top : 0;
+        for (int word = threadIdx.x % 32 * WORDS; word < size; word += 32 * WORDS)
+            copy_async<BYTES>(to + word, word < there ? from + word : a.d.x, word < there);
     }
 }
 
@@ -66,6 +98,10 @@ __device__ __forceinline__ void load_inputs(const weights_args &a, int chunk, in
 {
     const cuda_layer &s = a.d.s;
     const chunk_place where(a, chunk);
+    if (a.whole_rows == 4)
+        return load_whole_rows<T, 16>(a, where, first, maps, patch);
+    if (a.whole_rows == 1)
+        return load_whole_rows<T, 4>(a, where, first, maps, patch);
     int rows = a.images * a.patch_rows, lane = threadIdx.x % 32, cols = (a.cols - 1) * s.stride + s.kernel_cols;
     int map = 0, left = where.left * s.stride - s.pad, index;
     for (int row = threadIdx.x / 32; map < maps; row += T::THREADS / 32) {

@@ -173,6 +173,16 @@ static long long choose_slices(const cuda_job *job, long long tiles, long long m
     return best;
 }
 
+/* How patches are copied: by 4 words where every row that a patch may begin with lies on 16 bytes. */
+static int words_at_once(const weights_args &a, const cuda_layer &s)
+{
+    if (s.pad > 0 || a.col_blocks > 1 || a.pitch != s.in_cols)
+        return 0;
+    bool fours = s.in_rows * s.in_cols % 4 == 0 && a.patch_rows * a.pitch % 4 == 0 &&
+                 (a.row_blocks == 1 || a.rows * s.stride * s.in_cols % 4 == 0);
+    return fours ? 4 : 1;
+}
+
 /* Chunks per slice, in fours so that a slice is whole groups of steps; and parts of so many slices that PACK_FLOATS
  * hold their deltas. */
 static bool plan_weights(weights_args *a, const cuda_job *job)
@@ -204,6 +214,8 @@ static bool plan_weights(weights_args *a, const cuda_job *job)
     a->by_row_blocks = divisor(a->row_blocks);
     a->by_col_blocks = divisor(a->col_blocks);
     a->by_patch_rows = divisor(a->patch_rows);
+    a->by_steps = divisor(a->steps);
+    a->whole_rows = words_at_once(*a, s);
     return slices <= 4 * SLICES_MOST;
 }
 
@@ -248,8 +260,9 @@ template <class T> static cudaError_t launch_tile(weights_args a, const cuda_job
         cudaFuncSetAttribute(wgmma_weights_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     for (a.first_slice = 0; !code && a.first_slice < s.slices; a.first_slice += slices) {
         a.slices = s.slices - a.first_slice < slices ? s.slices - a.first_slice : slices;
-        long long count = blocks * packed_steps(a) * T::STEP;
-        pack_deltas<T><<<stride_blocks(count, 256), 256, 0, stream>>>(a, job->workspace, packed_steps(a), count);
+        long long fours = blocks * packed_steps(a) * T::N * 2;
+        a.by_part_steps = divisor((int)packed_steps(a));
+        pack_deltas<T><<<stride_blocks(fours, 256), 256, 0, stream>>>(a, job->workspace, (int)fours);
         code = cudaGetLastError();
         if (!code)
             wgmma_weights_kernel<T>
