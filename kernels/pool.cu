@@ -3,7 +3,7 @@
  * pixel backward, so that nothing is scattered; gains and biases by one block per map and range of images. Floor
  * division: last rows and columns that no window reaches are never read, and their gradient is written as 0. A step at
  * memory speed: each tensor is read or written once, windows overlap in the caches alone. Shared by all algorithms. */
-#include "kernels/math.cuh"
+#include "kernels/pool_pairs.cuh"
 
 #define THREADS 256
 
@@ -176,8 +176,41 @@ static pool_args args_of(const cuda_job *job, const cuda_batch *batch)
                       job->dx,      job->dy,         batch->count };
 }
 
+static pair_args pair_args_of(const cuda_job *job, const cuda_batch *batch)
+{
+    const cuda_layer &s = *job->shape;
+    pair_args a = {};
+    a.below = (int)job->below;
+    a.activation = (int)s.activation;
+    a.maps = s.out_maps;
+    a.images = batch->count;
+    a.cols = s.out_cols;
+    a.pixels = batch->count * s.out_maps * s.out_rows * s.out_cols;
+    a.by_cols = divisor(s.out_cols);
+    a.by_rows = divisor(s.out_rows);
+    a.by_maps = divisor(s.out_maps);
+    a.by_plane = divisor(s.out_rows * s.out_cols);
+    a.x = cuda_job_input(job, batch);
+    a.gain = job->weights;
+    a.bias = job->bias;
+    a.dy = job->dy;
+    a.y = job->y;
+    a.dx = job->dx;
+    a.partial = s.partial;
+    a.slices = s.slices;
+    return a;
+}
+
 template <int KIND> static cudaError_t forward(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
+    if (has_pairs(*job->shape, job->batch)) {
+        pair_args a = pair_args_of(job, batch);
+        if (a.pixels < PAIR_MANY)
+            pair_forward_kernel<KIND, 1><<<pair_blocks(a, 1), PAIR_THREADS, 0, stream>>>(a);
+        else
+            pair_forward_kernel<KIND, PAIR_EACH><<<pair_blocks(a, PAIR_EACH), PAIR_THREADS, 0, stream>>>(a);
+        return cudaGetLastError();
+    }
     long long count = cnn_shape_size(job->layer->out) * batch->count;
     forward_kernel<KIND><<<stride_blocks(count, THREADS), THREADS, 0, stream>>>(args_of(job, batch));
     return cudaGetLastError();
@@ -186,6 +219,14 @@ template <int KIND> static cudaError_t forward(const cuda_job *job, const cuda_b
 template <int KIND> static cudaError_t backward_data(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
     const cuda_layer *s = job->shape;
+    if (has_pairs(*s, job->batch)) {
+        pair_args a = pair_args_of(job, batch);
+        if (a.pixels < PAIR_MANY)
+            pair_backward_kernel<KIND, 1><<<pair_blocks(a, 1), PAIR_THREADS, 0, stream>>>(a);
+        else
+            pair_backward_kernel<KIND, PAIR_EACH><<<pair_blocks(a, PAIR_EACH), PAIR_THREADS, 0, stream>>>(a);
+        return cudaGetLastError();
+    }
     long long count = cnn_shape_size(job->layer->in) * batch->count;
     if (s->kernel_rows <= s->stride && s->kernel_cols <= s->stride) {
         count = (long long)batch->count * s->in_maps * ((s->in_rows + s->stride - 1) / s->stride) *
@@ -207,6 +248,11 @@ static void prepare_gains(cuda_job *job)
 
 static cudaError_t backward_gains(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
 {
+    if (has_pairs(*job->shape, job->batch)) {
+        pair_args a = pair_args_of(job, batch);
+        pair_gains_kernel<<<(unsigned)(a.maps * a.slices), PAIR_THREADS, 0, stream>>>(a);
+        return cudaGetLastError();
+    }
     backward_gains_kernel<<<(unsigned)(job->shape->out_maps * job->shape->slices), THREADS, 0, stream>>>(
         args_of(job, batch));
     return cudaGetLastError();
