@@ -175,7 +175,8 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
     extern __shared__ __align__(16) float memory[];
     int stage = a.held * a.patch_words, slot = T::BM / 16 * a.group * 128;
     float *weights = memory, *patches = memory + WEIGHT_SLOTS * slot;
-    int *sources = (int *)(patches + a.stages * stage), *offsets = sources + a.patch_words;
+    int *copied = (int *)(patches + a.stages * stage), *offsets = copied + patch_copies::words(a);
+    const patch_copies copies(copied);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, block = blockIdx.x / a.d.row_tiles;
     int block_row = (int)(blockIdx.x - block * a.d.row_tiles) * T::BM, row = warp / T::WARPS_N * (T::ROWS * 16);
     int column = warp % T::WARPS_N * (T::COLUMNS * 8), places[T::COLUMNS];
@@ -183,14 +184,14 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
     const float *from = a.from + (long long)where.image * a.from_maps * a.from_rows * a.from_cols;
     const float *packed = a.packed + (long long)(block_row / 16) * a.steps * 128;
     load_weights<T>(a, packed, 0, weights);
-    find_sources<T>(a, where, sources, patches);
+    copies.find<T>(a, where, patches);
     for (int i = threadIdx.x; i < a.held * a.taps; i += T::THREADS)
         offsets[i] = i / a.taps * a.patch_words + i % a.taps / a.kernel_cols * a.pitch + i % a.kernel_cols;
 #pragma unroll
     for (int j = 0; j < T::COLUMNS; j++)
         places[j] = where.locate(a, column + j * 8 + lane / 4).patch;
     __syncthreads();
-    load_patch<T>(a, from, sources, where.rows * a.pitch, 0, patches);
+    load_patch<T>(a, from, copies, 0, patches);
     copy_async_commit();
     load_weights<T>(a, packed, a.group, weights + slot);
 
@@ -204,8 +205,7 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
             copy_async_wait<1>();
         __syncthreads(); /* what this group needs is there, and what is overwritten next has been read by all */
         if (group == 0 && (chunk + 1) * MAPS < a.from_maps)
-            load_patch<T>(a, from, sources, where.rows * a.pitch, (chunk + 1) * MAPS,
-                          patches + (chunk + 1) % 2 * stage);
+            load_patch<T>(a, from, copies, (chunk + 1) * MAPS, patches + (chunk + 1) % 2 * stage);
         load_weights<T>(a, packed, step + 2 * a.group, weights + (ring + 2) % WEIGHT_SLOTS * slot);
         sums.add_group(min(a.group, a.steps - step),
                        (const float4 *)(weights + ring * slot) + row / 16 * a.group * 32 + lane, a.group * 32,
@@ -231,7 +231,7 @@ static int group_of(int taps)
 static long long shared_bytes(const tensor_conv_args &a, const tile_choice &tile)
 {
     long long weights = (long long)WEIGHT_SLOTS * tile.rows / 16 * a.group * 128;
-    return 4 * (weights + ((long long)a.stages * a.held + 1) * a.patch_words + a.held * a.taps);
+    return 4 * (weights + (long long)a.stages * a.held * a.patch_words + patch_copies::words(a) + a.held * a.taps);
 }
 
 template <bool BACK> static void prepare(cuda_job *job)

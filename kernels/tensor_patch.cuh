@@ -24,6 +24,7 @@ struct tensor_conv_args {
     divisor by_plane, by_cols, by_row_blocks, by_col_blocks;
     /* The patch: [stages][held][patch_words], a row of it `pitch` words. */
     int stages, held, pitch, patch_words;
+    int unit;  /* words that are copied together */
     int group; /* steps whose weights come together */
 };
 
@@ -94,45 +95,74 @@ struct block_place {
     }
 };
 
-/* Where each word of a map's patch comes from, or -1; what lies outside is zero in every map and stays so. */
-template <class T>
-__device__ __forceinline__ void find_sources(const tensor_conv_args &a, const block_place &where, int *sources,
-                                             float *patches)
+/* The words of a map's patch that come from the tensor, `unit` at a time: from where and to where. The same for every
+ * map; what lies outside is zero in every map and stays so. Their order does not matter. */
+struct patch_copies {
+    int *count;
+    int2 *list;
+
+    __device__ patch_copies(int *memory) : count(memory), list((int2 *)(memory + 2))
+    {
+    }
+
+    static __host__ __device__ int words(const tensor_conv_args &a)
+    {
+        return 2 + a.patch_words / a.unit * 2;
+    }
+
+    template <class T>
+    __device__ __forceinline__ void find(const tensor_conv_args &a, const block_place &where, float *patches) const
+    {
+        int lane = threadIdx.x % 32, shift = where.left * a.stride - a.pad;
+        int begin = max(0, -shift), end = min(where.cols, a.from_cols - shift);
+        if (threadIdx.x == 0)
+            *count = 0;
+        __syncthreads();
+        for (int row = threadIdx.x / 32; row < where.rows; row += T::THREADS / 32) {
+            int source = where.source_row(a, row), at = 0, units = max(0, end - begin + a.unit - 1) / a.unit;
+            units = source < 0 ? 0 : units;
+            for (int col = lane; col < a.pitch; col += 32)
+                for (int map = 0; (units == 0 || col < begin || col >= end) && map < a.stages * a.held; map++)
+                    patches[map * a.patch_words + row * a.pitch + col] = 0;
+            if (lane == 0)
+                at = atomicAdd(count, units);
+            at = __shfl_sync(0xffffffffu, at, 0);
+            for (int i = lane; i < units; i += 32) {
+                int col = begin + i * a.unit;
+                list[at + i] = make_int2(source + col + shift, row * a.pitch + col);
+            }
+        }
+    }
+};
+
+/* The next maps of the patch, each by a warp of its own; maps beyond the last are zero, as are the weights that meet
+ * them. */
+template <class T, int UNIT>
+__device__ __forceinline__ void load_units(const tensor_conv_args &a, const float *from, const patch_copies &copies,
+                                           int first_map, float *patch)
 {
-    for (int row = threadIdx.x / 32; row < where.rows; row += T::THREADS / 32) {
-        int source_row = where.source_row(a, row);
-        for (int col = threadIdx.x % 32; col < a.pitch; col += 32) {
-            int source_col = where.left * a.stride + col - a.pad, word = row * a.pitch + col;
-            bool inside = source_row >= 0 && col < where.cols && source_col >= 0 && source_col < a.from_cols;
-            sources[word] = inside ? source_row + source_col : -1;
-            for (int map = 0; !inside && map < a.stages * a.held; map++)
-                patches[map * a.patch_words + word] = 0;
+    int maps = min(MAPS, a.from_maps - first_map), count = *copies.count;
+    for (int map = threadIdx.x / 32; map < a.held; map += T::THREADS / 32) {
+        const float *at = from + (long long)(first_map + map) * (a.from_rows * a.from_cols);
+        float *to = patch + map * a.patch_words;
+#pragma unroll 4
+        for (int i = threadIdx.x % 32; i < count; i += 32) {
+            int2 copy = copies.list[i];
+            copy_async<UNIT * 4>(to + copy.y, map < maps ? at + copy.x : from, map < maps);
         }
     }
 }
 
-/* The next maps of the patch, each by a warp of its own; maps beyond the last are zero, as are the weights that meet
- * them. */
 template <class T>
-__device__ __forceinline__ void load_patch(const tensor_conv_args &a, const float *from, const int *sources, int words,
+__device__ __forceinline__ void load_patch(const tensor_conv_args &a, const float *from, const patch_copies &copies,
                                            int first_map, float *patch)
 {
-    int maps = min(MAPS, a.from_maps - first_map);
-    for (int map = threadIdx.x / 32; map < a.held; map += T::THREADS / 32) {
-        const float *at = from + (long long)(first_map + map) * (a.from_rows * a.from_cols);
-        float *to = patch + map * a.patch_words;
-        if (map < maps) {
-#pragma unroll 4
-            for (int word = threadIdx.x % 32; word < words; word += 32) {
-                int source = sources[word];
-                if (source >= 0)
-                    copy_async<4>(to + word, at + source);
-            }
-        } else {
-            for (int word = threadIdx.x % 32; word < words; word += 32)
-                to[word] = 0;
-        }
-    }
+    if (a.unit == 4)
+        load_units<T, 4>(a, from, copies, first_map, patch);
+    else if (a.unit == 2)
+        load_units<T, 2>(a, from, copies, first_map, patch);
+    else
+        load_units<T, 1>(a, from, copies, first_map, patch);
 }
 
 /* A sum that is not finite is worked out again: `at` is its place in the tensor, and says which. */
@@ -156,15 +186,25 @@ static int patch_rows(const tensor_conv_args &a, int pixels)
     return rows * a.stride + (more > 0 ? images : 1) * more;
 }
 
+/* Words that lie on their own size in the tensor and in the patch, wherever a block begins. */
+static int unit_of(const tensor_conv_args &a)
+{
+    for (int unit = 4; unit > 1; unit /= 2)
+        if (a.from_cols % unit == 0 && a.pad % unit == 0 && (a.col_blocks < 2 || a.cols * a.stride % unit == 0))
+            return unit;
+    return 1;
+}
+
 /* A row's words are spread so that the 8 pixels x 4 taps of a fragment seldom meet in a bank where the taps go on to
  * the next row; a map's patch, so that they never do where they go on to the next map. */
 static void lay_patch(tensor_conv_args *a, int pixels)
 {
     int row = (a->cols - 1) * a->stride + a->kernel_cols;
-    a->pitch = row;
+    a->unit = unit_of(*a);
+    a->pitch = (row + a->unit - 1) / a->unit * a->unit;
     if (a->taps > 1 && row > 8)
         while (a->pitch % 32 < 10 || a->pitch % 32 > 22)
-            a->pitch++;
+            a->pitch += a->unit;
     long long words = (long long)patch_rows(*a, pixels) * a->pitch;
     words += (40 - words % 32) % 32;
     a->patch_words = words < 0x1000000 ? (int)words : 0x1000000;

@@ -87,8 +87,9 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
 {
     extern __shared__ __align__(128) float memory[];
     float *patches = memory + SLOTS * T::GROUP;
-    int stage = a.held * a.patch_words, *sources = (int *)(patches + a.stages * stage);
-    int2 *offsets = (int2 *)(sources + a.patch_words);
+    int stage = a.held * a.patch_words, *copied = (int *)(patches + a.stages * stage);
+    const patch_copies copies(copied);
+    int2 *offsets = (int2 *)(copied + patch_copies::words(a));
     unsigned long long *barriers = (unsigned long long *)(offsets + (a.stages * a.taps + STEPS) * 4);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, block = blockIdx.x / a.d.row_tiles;
     int block_row = (int)(blockIdx.x - block * a.d.row_tiles), places[T::ROWS][2];
@@ -99,7 +100,7 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
     weight_ring<T> ring = { a.packed + (long long)block_row * groups * T::GROUP, memory, barriers, barriers + SLOTS,
                             groups };
     ring.start();
-    find_sources<T>(a, where, sources, patches);
+    copies.find<T>(a, where, patches);
     find_offsets<T>(a, offsets);
 #pragma unroll
     for (int row = 0; row < T::ROWS; row++)
@@ -108,7 +109,7 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
             places[row][half] = where.locate(a, pixel + row * 64 + half * 8).patch * 4;
     __syncthreads();
     for (int chunk = 0; chunk < min(2, chunks); chunk++)
-        load_patch<T>(a, from, sources, where.rows * a.pitch, chunk * MAPS, patches + chunk * stage);
+        load_patch<T>(a, from, copies, chunk * MAPS, patches + chunk * stage);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -126,8 +127,7 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
                 __syncthreads();
             }
             if (chunk + 2 < chunks) {
-                load_patch<T>(a, from, sources, where.rows * a.pitch, (chunk + 2) * MAPS,
-                              patches + (chunk + 2) % STAGES * stage);
+                load_patch<T>(a, from, copies, (chunk + 2) * MAPS, patches + (chunk + 2) % STAGES * stage);
                 copy_async_commit();
             }
             chunk++;
@@ -165,7 +165,8 @@ static long long wgmma_shared_bytes(const tensor_conv_args &a, int maps, int pro
 {
     long long group = (long long)STEPS * maps * 8 * (products == 3 ? 2 : 1),
               steps = a.stages * (long long)a.taps + STEPS;
-    return 4 * (SLOTS * group + ((long long)a.stages * a.held + 1) * a.patch_words) + steps * 4 * 8 + 2 * SLOTS * 8;
+    return 4 * (SLOTS * group + (long long)a.stages * a.held * a.patch_words + patch_copies::words(a)) + steps * 4 * 8 +
+           2 * SLOTS * 8;
 }
 
 template <bool BACK> static void prepare(cuda_job *job)
