@@ -20,6 +20,7 @@
 
 #define SUMS_MAX 2048 /* vectors of sums of a group, on the stack (128 KiB with AVX-512): items x maps x taps */
 #define SLOTS_MAX 16
+#define LINE_FLOATS 16 /* of a cache line */
 
 struct item {
     int in_map, maps;
@@ -240,6 +241,20 @@ static struct sweep sweep_of(const struct cpu_job *job)
                            .valid = columns ? layer->out.cols - (units - 1) * VEC_WIDTH : VEC_WIDTH };
 }
 
+/* Asks for the rows of an item's inputs that the next band reads and this one does not. They come while the other items
+ * pass: maps lie too far apart for the processor to see a row coming. */
+static void prefetch_band(const struct cpu_job *job, const struct item *item, int64_t block, int next_out, int outs)
+{
+    const struct cnn_layer *layer = job->layer;
+    int begin = (next_out - 1) * layer->stride + layer->kernel_rows - layer->pad_before;
+    int end = (next_out + outs - 1) * layer->stride + layer->kernel_rows - layer->pad_before;
+    for (int row = begin; row < end && row < layer->in.rows; row++) {
+        const float *in = cpu_at(&job->x, block, item->in_map, row, 0);
+        for (int64_t i = 0; i < (int64_t)layer->in.cols * job->lanes; i += LINE_FLOATS)
+            __builtin_prefetch(in + i, 0, 2);
+    }
+}
+
 /* A block, band by band: all items of a group pass over a band, most of them with the same deltas, while it is in L1.
  */
 static void add_block(const struct cpu_job *job, struct sweep *s, const struct item *item, int items, int64_t block,
@@ -248,6 +263,7 @@ static void add_block(const struct cpu_job *job, struct sweep *s, const struct i
     const struct cnn_layer *layer = job->layer;
     int most = job->pool ? maps_per_item(layer->kernel_cols) : item[0].maps, band = band_rows(job, s, most);
     int outs = layer->out.rows;
+    bool far = job->x.block > SOURCE_FLOATS && job->lanes > 1 && group == 0;
     float deltas[WINDOW_FLOATS] __attribute__((aligned(64)));
     for (int first = 0; first < outs; first += band) {
         s->rows = outs - first < band ? outs - first : band;
@@ -257,6 +273,8 @@ static void add_block(const struct cpu_job *job, struct sweep *s, const struct i
             if (job->pool && item[i].in_map == 0 && first_row == 0)
                 add_biases(s, item[i].maps, deltas, sums + at + item[i].maps * rows * layer->kernel_cols);
             add_band(job, s, &item[i], block, group, first, first_row, rows, deltas, sums + at);
+            if (far && first + band < outs)
+                prefetch_band(job, &item[i], block, first + band, band);
         }
     }
 }

@@ -25,8 +25,12 @@
 #define GRADIENT_TILES 32
 #define GRADIENT_SLOT_FLOATS 65536
 
-/* Deltas of a band of rows: half of a 32 KiB L1. */
+/* Deltas of a band of rows: half of L1, which has 48 KiB on most processors with AVX-512 and 32 KiB on others. */
+#if VEC_WIDTH == 16
+#define GRADIENT_BAND_FLOATS 6144
+#else
 #define GRADIENT_BAND_FLOATS 4096
+#endif
 
 /* Inputs of a convolution that pass by while sums wait: half of a 1 MiB L2 (two threads may share one of 2 MiB); with
  * shorter vectors L2 is often 512 KiB, where this took 5 to 8 % less time than 512 KiB for stack and for LeNet-5 of
