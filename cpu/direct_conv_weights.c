@@ -10,23 +10,16 @@
  * alone.
  *
  * Below a pooling, where no other operation reads the deltas, they are made from the pooling's band by band and stay in
- * L1 (fuse.c); the bias gradient is summed as they pass.
+ * L1 (fuse.c); gradients of biases and of the pooling's gains are summed as they pass.
  *
  * Limit: FMA throughput at 9 loads for 20 FMAs (AVX-512, 5 columns); small maps pay for the final sum over lanes. */
-#include "cpu/direct_sweep.h"
-#include "cpu/direct_window.h"
+#include "cpu/direct_pooled.h"
 
 #include <stdlib.h>
 
 #define SUMS_MAX 2048 /* vectors of sums of a group, on the stack (128 KiB with AVX-512): items x maps x taps */
 #define SLOTS_MAX 16
 #define LINE_FLOATS 16 /* of a cache line */
-
-struct item {
-    int in_map, maps;
-    int out_map[MAPS_MAX];
-    int64_t kernel_at[MAPS_MAX]; /* among the layer's weights */
-};
 
 struct gradient_plan {
     int64_t items, groups;
@@ -81,10 +74,12 @@ static int slots_for(const struct cpu_job *job)
     return slots < 1 ? 1 : (int)slots;
 }
 
-/* With a pooling, its biases' gradients too: they follow the weights. */
+/* Parameters whose gradient an item makes: with a pooling, biases too, and the pooling's own, which lie in this order.
+ */
 static int64_t gradient_floats(const struct cpu_job *job)
 {
-    return job->layer->weights + (job->pool ? job->layer->biases : 0);
+    const struct cnn_layer *pool = job->pool_gains ? job->pool_gains->layer : NULL;
+    return job->layer->weights + (job->pool ? job->layer->biases : 0) + (pool ? pool->weights + pool->biases : 0);
 }
 
 #define POOLED_INPUTS 4 /* maps: each of them makes the deltas anew where its items fall into another group */
@@ -100,12 +95,13 @@ static bool takes_pool(const struct cpu_job *job, const struct cnn_layer *pool)
 /* Items of a group: enough groups for all threads first, then as many as the buffer holds. */
 static void cut_groups(struct gradient_plan *plan, const struct cnn_layer *layer, int most)
 {
-    int64_t row_sums = (int64_t)most * layer->kernel_cols, fit = SUMS_MAX / (row_sums * layer->kernel_rows + most);
+    int64_t row_sums = (int64_t)most * layer->kernel_cols,
+            fit = SUMS_MAX / (row_sums * layer->kernel_rows + POOL_SUMS * most);
     int64_t items = plan->items * plan->slots / GRADIENT_TILES;
     items = items < fit ? items : fit;
     items = items < 1 ? 1 : items;
     plan->groups = ceil_divide(plan->items, items);
-    plan->rows = fit ? layer->kernel_rows : (int)((SUMS_MAX - most) / row_sums);
+    plan->rows = fit ? layer->kernel_rows : (int)((SUMS_MAX - POOL_SUMS * most) / row_sums);
 }
 
 static int by_outputs(const void *a, const void *b)
@@ -155,41 +151,10 @@ static int band_rows(const struct cpu_job *job, const struct sweep *s, int maps)
     return rows < 1 ? 1 : rows < layer->out.rows ? (int)rows : layer->out.rows;
 }
 
-/* Deltas of a band of an item's maps, out of those of the pooling: [map][row][col]. */
-static void make_deltas(const struct cpu_job *job, const struct sweep *s, const struct item *item, int64_t block,
-                        int group, int first_out, float *deltas)
-{
-    const struct cpu_job *pool = job->pool;
-    int stride = pool->layer->stride;
-    for (int m = 0; m < item->maps; m++) {
-        float gain, bias;
-        direct_window_factors(pool, item->out_map[m], &gain, &bias);
-        for (int row = 0; row < s->rows; row += stride) {
-            struct direct_deltas to = { deltas + (m * s->rows + row) * s->delta_row, s->delta_row, VEC_WIDTH };
-            direct_window_row_back(
-                pool, cpu_at(&pool->dy, block, item->out_map[m], (first_out + row) / stride, 0) + group * VEC_WIDTH,
-                cpu_at(&pool->x, block, item->out_map[m], first_out + row, 0) + group * VEC_WIDTH, &to, VEC_WIDTH,
-                gain);
-        }
-    }
-}
-
-/* Their sums over pixels, map by map. */
-static void add_biases(const struct sweep *s, int maps, const float *deltas, vec *sums)
-{
-    for (int m = 0; m < maps; m++)
-        for (int row = 0; row < s->rows; row++) {
-            vec sum = vec_set(0); /* of a row: short chains round less */
-            for (int64_t unit = 0; unit < s->units; unit++)
-                sum += vec_load(deltas + (m * s->rows + row) * s->delta_row + unit * VEC_WIDTH);
-            sums[m] += sum;
-        }
-}
-
-/* Sums of an item in `rows` kernel rows, and behind them one for the bias of each map. */
+/* Sums of an item in `rows` kernel rows, and behind them those of the pooling. */
 static int sums_of(const struct cnn_layer *layer, const struct item *item, int rows)
 {
-    return item->maps * (rows * layer->kernel_cols + 1);
+    return item->maps * (rows * layer->kernel_cols + POOL_SUMS);
 }
 
 /* One band of one block of one item: kernel rows first_row..+rows. sums: [row][column chunk][map][column]. */
@@ -268,10 +233,11 @@ static void add_block(const struct cpu_job *job, struct sweep *s, const struct i
     for (int first = 0; first < outs; first += band) {
         s->rows = outs - first < band ? outs - first : band;
         for (int i = 0, at = 0; i < items; at += sums_of(layer, &item[i++], rows)) {
-            if (job->pool && (i == 0 || item[i].out_map[0] != item[i - 1].out_map[0]))
-                make_deltas(job, s, &item[i], block, group, first, deltas);
-            if (job->pool && item[i].in_map == 0 && first_row == 0)
-                add_biases(s, item[i].maps, deltas, sums + at + item[i].maps * rows * layer->kernel_cols);
+            if (job->pool && (i == 0 || item[i].out_map[0] != item[i - 1].out_map[0])) {
+                struct pooled_band made = { job, &item[i], block, group, first, s->rows, s->delta_row };
+                bool sum = item[i].in_map == 0 && first_row == 0;
+                make_deltas(&made, deltas, sum ? sums + at + item[i].maps * rows * layer->kernel_cols : NULL);
+            }
             add_band(job, s, &item[i], block, group, first, first_row, rows, deltas, sums + at);
             if (far && first + band < outs)
                 prefetch_band(job, &item[i], block, first + band, band);
@@ -298,9 +264,8 @@ static void run_group(const struct cpu_job *job, const struct item *item, int it
                 add_block(job, &s, item, items, block, group, row, rows, sums);
         for (int i = 0, at = 0; i < items; at += sums_of(layer, &item[i++], rows)) {
             store_item(layer, &item[i], row, rows, sums + at, gradient);
-            for (int m = 0; job->pool && item[i].in_map == 0 && row == 0 && m < item[i].maps; m++)
-                gradient[layer->weights + item[i].out_map[m]] =
-                    vec_sum(sums[at + item[i].maps * rows * layer->kernel_cols + m]);
+            if (job->pool && item[i].in_map == 0 && row == 0)
+                store_pool(job, &item[i], sums + at + item[i].maps * rows * layer->kernel_cols, gradient);
         }
     }
 }

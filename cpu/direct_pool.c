@@ -292,4 +292,4 @@ POOL(direct_avgpool_forward, CNN_OP_AVGPOOL_FORWARD, map_tiles, forward, true);
 POOL(direct_subsample_backward_data, CNN_OP_SUBSAMPLE_BACKWARD_DATA, map_tiles, backward, true);
 POOL(direct_maxpool_backward, CNN_OP_MAXPOOL_BACKWARD, map_tiles, backward, true);
 POOL(direct_avgpool_backward, CNN_OP_AVGPOOL_BACKWARD, map_tiles, backward, true);
-POOL(direct_subsample_backward_weights, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, gain_tiles, backward_gains, false);
+POOL(direct_subsample_backward_weights, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, gain_tiles, backward_gains, true);

@@ -2,7 +2,8 @@
 /* Convolutions and the pooling above them as one job each way, where their kernels can. Forward, the convolution pools
  * the rows that it has just written, and while nothing trains it keeps none of them; below a max-pooling its activation
  * waits until one value of a window is left. Backward of the lowest layer that trains, the weight gradient makes the
- * deltas that it reads band by band, so that they never lie in memory. An inspectable program keeps everything. */
+ * deltas that it reads band by band, so that they never lie in memory, and the gradient of the pooling's gains from the
+ * same rows. An inspectable program keeps everything. */
 #include "cpu/program.h"
 
 static struct cpu_job *job_of(struct cnn_program *p, enum cnn_operation_kind kind, int layer)
@@ -52,7 +53,7 @@ static void fuse_layer(struct cnn_program *p, int layer)
     if (below->kind != CNN_CONV || !pool_kinds(above->kind, &forward, &backward))
         return;
     struct cpu_job *pool = job_of(p, forward, layer + 1), *back = job_of(p, backward, layer + 1);
-    struct cpu_job *conv = job_of(p, CNN_OP_CONV_FORWARD, layer), *weights;
+    struct cpu_job *conv = job_of(p, CNN_OP_CONV_FORWARD, layer), *weights, *gains;
     if (!takes(conv, pool) || (back && !back->kernel->joins_conv))
         return;
     join(conv, pool);
@@ -62,8 +63,14 @@ static void fuse_layer(struct cnn_program *p, int layer)
             back->pending = below->activation;
     }
     weights = job_of(p, CNN_OP_CONV_BACKWARD_WEIGHTS, layer);
-    if (takes(weights, back) && !job_of(p, CNN_OP_CONV_BACKWARD_DATA, layer))
-        join(weights, back);
+    if (!takes(weights, back) || job_of(p, CNN_OP_CONV_BACKWARD_DATA, layer))
+        return;
+    join(weights, back);
+    gains = job_of(p, CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS, layer + 1);
+    if (gains && gains->kernel->joins_conv) {
+        weights->pool_gains = gains;
+        gains->joined = true;
+    }
 }
 
 void cpu_fuse(struct cnn_program *p)

@@ -46,6 +46,7 @@ struct cpu_job {
     int64_t packed_size, workspace_size; /* floats; set by prepare() */
     bool fused;                          /* the gradient goes into the weights at once and is not kept */
     const struct cpu_job *pool;          /* of a convolution: the pooling above, done along with it (fuse.c); or NULL */
+    const struct cpu_job *pool_gains;    /* and the gradient of its gains and biases, in a weight gradient; or NULL */
     bool joined;                         /* of a pooling: a convolution does it, so it has no passes of its own */
     enum cnn_activation pending;         /* of a max-pooling: activation that its inputs still lack, else linear */
     double executed_macs;                /* of one image, as this kernel does it; set by prepare() */

@@ -28,7 +28,8 @@ static int told_profile(struct cnn_program *program, enum cnn_phase phase, doubl
         direct |= !strcmp(out[i].algorithm, "direct");
         out[i].seconds = is_naive ? naive_over_direct[out[i].kind] : 1;
         if (out[i].kind == CNN_OP_UPDATE || out[i].kind == CNN_OP_SUBSAMPLE_FORWARD ||
-            out[i].kind == CNN_OP_SUBSAMPLE_BACKWARD_DATA) /* some programs have them inside another operation */
+            out[i].kind == CNN_OP_SUBSAMPLE_BACKWARD_DATA ||
+            out[i].kind == CNN_OP_SUBSAMPLE_BACKWARD_WEIGHTS) /* some programs have them inside another operation */
             out[i].seconds = 0;
         if (strcmp(out[i].algorithm, "naive") && strcmp(out[i].algorithm, "direct") && *out[i].algorithm)
             out[i].seconds = 10; /* whatever else there is */
