@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Rows that another version wrote, as the program meets them: the committed reference runs are of an older schema and draw
-# well, rows of a later schema are refused with a sentence, a torn last line is left out aloud.
+# Rows that another version wrote, as the program meets them: a run of the first schema, kept beside this file, and the
+# committed reference runs draw well, rows of a later schema are refused with a sentence, a torn last line is left out aloud.
 #
 # Usage: test_old_rows.sh FOLDER_OF_THE_PROJECT PROGRAM
 set -u
@@ -14,10 +14,10 @@ export CONVSCALE_CEILINGS=off # they take seconds, and nothing here looks at the
 draw() { PATH=/nonexistent "$program" --plot "$1" >/dev/null 2>"$work/err"; }
 
 tried=0
-for run in "$project"/results/reference/*/*/; do
+for run in "$project"/results/reference/*/*/ "$project"/tests/driver/schema1/; do
     rm -rf "$work/run"
     mkdir "$work/run"
-    cp "$run"rows.csv "$run"epochs.csv "$run"samples.csv "$run"study.cfg "$work/run/"
+    cp "$run"rows.csv "$run"epochs.csv "$run"study.cfg "$work/run/"
     draw "$work/run"
     for chart in "$work/run"/charts/*.csv; do
         head -n 1 "$chart" | grep -q ',status,' || continue # what is made of points is not one

@@ -81,8 +81,10 @@ for name in sys.argv[1:]:
     links = {link for link in re.findall(r'href="#([^"]+)"', text)}
     assert links <= set(page.ids), (name, links - set(page.ids))
     if name != sys.argv[1]:
-        assert page.pictures >= 1 and len(re.findall(r"<th scope=\"row\">\d+\. ", text)) == 12, name
-assert re.search(r"299.*\[287, 308\] at image 104", open([n for n in sys.argv if "h200-xeon/strigl-lenet5" in n][0]).read(), re.S)
+        figures = len(re.findall("<figure ", text)) # the one that gnuplot was tried on has lost its picture
+        assert figures >= 1 and page.pictures == figures - 1, (name, page.pictures, figures)
+        assert len(re.findall(r"<th scope=\"row\">\d+\. ", text)) == 12, name
+assert re.search(r"467.*\[449, 482\] at image 104", open([n for n in sys.argv if "h200-xeon/strigl-lenet5" in n][0]).read(), re.S)
 PYTHON
 
 # The audit is decided from rows and record: without the record, and with an interval missing, rules are no longer met.
@@ -91,15 +93,17 @@ audit() { # RULE'S NUMBER FOLDER: its word
 }
 whole=$work/runs/h200-xeon/strigl-lenet5
 [ "$(audit 5 "$whole")" = met ] || fail "rule 5 on a whole run: $(audit 5 "$whole")"
-[ "$(audit 9 "$whole")" = 'in part' ] || fail "rule 9 on a run without a commit: $(audit 9 "$whole")"
-[ "$(audit 11 "$whole")" = 'not met' ] || fail "rule 11 on a run without ceilings: $(audit 11 "$whole")"
+[ "$(audit 9 "$whole")" = 'in part' ] || fail "rule 9 where the clock's governor is not known: $(audit 9 "$whole")"
+[ "$(audit 11 "$whole")" = met ] || fail "rule 11 on a whole run: $(audit 11 "$whole")"
 cp -r "$whole" "$work/poor"
 rm "$work/poor/machine.json"
 python3 - "$work/poor/rows.csv" <<'PYTHON'
 import csv, sys
 rows = list(csv.reader(open(sys.argv[1], newline="")))
-place = rows[0].index("interval_low_seconds")
+place, share = rows[0].index("interval_low_seconds"), rows[0].index("share_of_limit")
 rows[1][place] = rows[1][place + 1] = ""
+for row in rows[1:]:
+    row[share] = ""
 csv.writer(open(sys.argv[1], "w", newline=""), lineterminator="\n").writerows(rows)
 PYTHON
 mkdir "$work/empty"
@@ -107,6 +111,7 @@ head -n 1 "$whole/rows.csv" >"$work/empty/rows.csv"
 PATH=$work/bin:$PATH "$program" --report --out "$work/poor-all" "$work/poor" "$work/empty" >"$work/out" 2>"$work/err" </dev/null
 [ "$(audit 5 "$work/poor")" = 'in part' ] || fail "rule 5 where an interval is missing: $(audit 5 "$work/poor")"
 [ "$(audit 9 "$work/poor")" = 'not met' ] || fail "rule 9 without a record: $(audit 9 "$work/poor")"
+[ "$(audit 11 "$work/poor")" = 'not met' ] || fail "rule 11 without shares: $(audit 11 "$work/poor")"
 [ -s "$work/empty/index.html" ] || fail 'a run without rows has a page, too' "$(cat "$work/err")"
 
 # Set-up and audit say what record and rows do: the order that was taken, what was compared, how many points are missing.
@@ -168,8 +173,11 @@ for line in csv.DictReader(open(reference + "strigl-lenet5/claims.csv")):
             assert f"{number[0]} [{number[1]}, {number[2]}]" in readme, (line["base"], side, number)
         assert f"{float(line['tau']):.2f}" in readme, line
 by_width = [row for row in csv.DictReader(open(reference + "quick/charts/speedup-train-width-depth-1.csv")) if row["series"] == "gpu"]
-assert [float(row["low"]) >= 100 for row in by_width] == [False, True, True, True], by_width
-assert f"{float(by_width[0]['speedup']):.3g} at width 1 to {float(by_width[-1]['speedup']):.3g} at width 8" in readme
+by_width = [row for row in by_width if row["status"] == "ok"]
+assert [float(row["low"]) >= 100 for row in by_width] == [False] + [True] * (len(by_width) - 1) and len(by_width) > 2, by_width
+first, last = by_width[0], by_width[-1]
+said = f"{float(first['speedup']):.3g} at width {first['width']} to {float(last['speedup']):.3g} at width {last['width']}"
+assert said in readme, said
 PYTHON
 
 grep -q 'NVIDIA H200' "$work/runs/h200-xeon/strigl-lenet5/setup.md" || fail 'the set-up names its devices'
