@@ -63,7 +63,7 @@ void cuda_job_describe(struct cuda_job *job, const struct cnn_device *device, co
     job->multiprocessors = device->multiprocessors;
     job->shared_bytes = device->shared_bytes;
     job->tensor_cores = tf32;
-    job->wgmma = CUDA_BUILD_WGMMA && device->architecture == 90;
+    job->wgmma = CUDA_BUILD_WGMMA && device->hopper;
     job->products = device->architecture < 80 ? 0 : tf32 ? 1 : 3;
 }
 

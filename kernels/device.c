@@ -79,6 +79,7 @@ int cuda_device_open(struct cnn_device **out, const struct cnn_device_options *o
     device->multiprocessors = properties.multiProcessorCount;
     device->shared_bytes = (int)properties.sharedMemPerBlockOptin;
     device->architecture = architecture;
+    device->hopper = properties.major == 9 && properties.minor == 0 && architecture == 90;
     size_t all;
     if (cudaMemGetInfo(&device->free_bytes, &all))
         device->free_bytes = 0;

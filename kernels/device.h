@@ -15,6 +15,7 @@ struct cnn_device {
     int multiprocessors;
     int shared_bytes;       /* most that a block may have */
     int architecture;       /* that the code was made for which runs here, such as 90: at most the GPU's own */
+    int hopper;             /* it is one and runs code that was made for it, its own instructions too */
     size_t free_bytes;      /* when it was opened, this process's context taken off already */
     struct cuda_blas *blas; /* opened with the first program that needs it */
 };
