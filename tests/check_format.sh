@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every C, CUDA and header file is formatted as .clang-format says. Only clang-format 14 decides; others differ in detail.
+# Every C, C++, CUDA and header file is formatted as .clang-format says. Only clang-format 14 decides; others differ in detail.
 # Exit 77: there is none of that version.
 set -u
 cd -- "$(dirname -- "$0")/.." || exit 2
@@ -12,8 +12,8 @@ if [ -z "$tool" ]; then
     echo "check_format: skipped: clang-format 14 is not here (Debian 12 has it)"
     exit 77
 fi
-git ls-files -z '*.c' '*.h' '*.cu' '*.cuh' | xargs -0 -n 40 -P 2 "$tool" --dry-run -Werror || {
+git ls-files -z '*.c' '*.cc' '*.h' '*.cu' '*.cuh' | xargs -0 -n 40 -P 2 "$tool" --dry-run -Werror || {
     echo "check_format: format with $tool -i FILE"
     exit 1
 }
-echo "check_format: $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' | wc -l) files are as .clang-format says"
+echo "check_format: $(git ls-files '*.c' '*.cc' '*.h' '*.cu' '*.cuh' | wc -l) files are as .clang-format says"
