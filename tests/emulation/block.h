@@ -22,7 +22,11 @@ enum emulated_order emulated_order(void);
 bool emulated_late(void);
 unsigned emulated_random(unsigned below);
 
-/* Runs a grid to its end. */
+/* A limit below which a kernel is not chosen because it would be slow: 0 where EMULATED_LIMITS=0, so that small cases
+ * come to it. */
+double emulated_limit(double limit);
+
+/* Runs a grid to its end. With EMULATED_TELL set, the program tells at its end which kernels it ran. */
 void emulated_grid(const char *kernel, dim3 grid, dim3 block, size_t shared, const std::function<void()> &thread);
 
 /* Ends the program with a sentence about the thread that runs; `format` tells what it did. */
@@ -42,17 +46,18 @@ void emulated_wait(const char *what, const std::function<bool()> &done);
 void *emulated_dynamic_shared(void);
 void emulated_static_shared(void *variable, size_t size);
 
-/* Work of a thread that is under way: in groups, until at most `groups` are; what is open when it ends is done then. */
-void emulated_defer(std::function<void()> work);
-void emulated_commit(void);
-void emulated_finish(int groups);
+/* Copies of a thread that are under way, in groups (from NULL: zeros): done at once or, emulated_late(), when a thread
+ * waits until at most so many groups are left (-1: nothing). */
+void emulated_copy(void *to, const void *from, size_t bytes);
+void emulated_commit_copies(void);
+void emulated_finish_copies(int groups);
 
-/* The same for products of tensor cores, which the lanes of a warp do together: the operands are kept, and handed out
- * again one by one until at most `groups` groups are under way; then NULL. */
+/* The same for products of tensor cores, which the lanes of a warp do together: operands are kept, and handed out again
+ * one by one until at most `groups` groups are left; then NULL. */
 #define EMULATED_PRODUCT_BYTES 64
 void emulated_defer_product(const void *operands, size_t size);
 void emulated_commit_products(void);
-const void *emulated_take_product(int groups);
+void *emulated_take_product(int groups);
 
 /* Work of the block that is done when a thread waits for what it is counted on. */
 void emulated_defer_for(const void *barrier, std::function<void()> work);

@@ -11,26 +11,17 @@ template <int BYTES> inline void copy_async(float *shared, const float *from, bo
     if ((uintptr_t)shared % BYTES || (uintptr_t)from % BYTES)
         emulated_stop("it copies %d bytes from %p to %p in shared memory, which must be multiples of that", BYTES,
                       (const void *)from, (void *)shared);
-    auto copy = [=] {
-        if (there)
-            memcpy(shared, from, BYTES);
-        else
-            memset(shared, 0, BYTES);
-    };
-    if (emulated_late())
-        emulated_defer(copy);
-    else
-        copy();
+    emulated_copy(shared, there ? from : NULL, BYTES);
 }
 
 inline void copy_async_commit()
 {
-    emulated_commit();
+    emulated_commit_copies();
 }
 
 template <int GROUPS> inline void copy_async_wait()
 {
-    emulated_finish(GROUPS);
+    emulated_finish_copies(GROUPS);
 }
 
 #endif

@@ -64,8 +64,8 @@ inline void wgmma_commit()
 
 template <int GROUPS> inline void wgmma_wait()
 {
-    for (const void *own; (own = emulated_take_product(GROUPS));)
-        emulated_collective("wgmma_wait", 0xffffffffu, const_cast<void *>(own), emulated_wgmma_multiply);
+    while (void *own = emulated_take_product(GROUPS))
+        emulated_collective("wgmma_wait", 0xffffffffu, own, emulated_wgmma_multiply);
 }
 
 template <int COUNT> inline void wgmma_hold(float (&)[COUNT])

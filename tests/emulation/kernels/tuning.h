@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernels' own constants; those that keep a kernel from small cases for speed alone can be lifted,
+ * emulated_limit(). */
+#ifndef EMULATION_TUNING_H
+#define EMULATION_TUNING_H
+
+#include_next "kernels/tuning.h"
+
+enum {
+    EMULATED_CONV_MAPS = TENSOR_CONV_MAPS,
+    EMULATED_CONV_TERMS = TENSOR_CONV_TERMS,
+    EMULATED_WEIGHTS_MAPS = WGMMA_WEIGHTS_MAPS,
+    EMULATED_WEIGHTS_TERMS = WGMMA_WEIGHTS_TERMS,
+};
+static const double emulated_conv_macs = TENSOR_CONV_MACS, emulated_weights_macs = WGMMA_WEIGHTS_MACS;
+
+#undef TENSOR_CONV_MAPS
+#undef TENSOR_CONV_TERMS
+#undef TENSOR_CONV_MACS
+#undef WGMMA_WEIGHTS_MAPS
+#undef WGMMA_WEIGHTS_TERMS
+#undef WGMMA_WEIGHTS_MACS
+#define TENSOR_CONV_MAPS emulated_limit(EMULATED_CONV_MAPS)
+#define TENSOR_CONV_TERMS emulated_limit(EMULATED_CONV_TERMS)
+#define TENSOR_CONV_MACS emulated_limit(emulated_conv_macs)
+#define WGMMA_WEIGHTS_MAPS emulated_limit(EMULATED_WEIGHTS_MAPS)
+#define WGMMA_WEIGHTS_TERMS emulated_limit(EMULATED_WEIGHTS_TERMS)
+#define WGMMA_WEIGHTS_MACS emulated_limit(emulated_weights_macs)
+
+#endif
