@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATH_TEXT 4096
 #define PICTURE_BYTES_MIN 200 /* any SVG or PNG with axes is larger */
 
 extern char **environ;
@@ -19,7 +18,7 @@ extern char **environ;
 /* DIR/plots holds the scripts: DIR is CONVSCALE_HOME, or lies where this program was built or installed. */
 int chart_scripts_find(char *out, size_t size, struct cnn_error *error)
 {
-    char program[PATH_TEXT] = "", script[PATH_TEXT + 16];
+    char program[CHART_PATH] = "", script[CHART_PATH + 16];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     char *end = strrchr(program, '/');
@@ -57,31 +56,25 @@ static void first_words(const char *path, char *out, size_t size)
         fclose(file);
 }
 
-static int run_gnuplot(const char *script, const char *base, const char *formats, const char *width, const char *log,
-                       int *status)
+static int start_gnuplot(const char *script, const char *base, const char *formats, const char *width, const char *log,
+                         pid_t *child)
 {
     char *argv[] = { "gnuplot", "-d", "-c", (char *)script, (char *)base, (char *)formats, (char *)width, NULL };
     posix_spawn_file_actions_t files;
-    pid_t child;
     int failure = posix_spawn_file_actions_init(&files);
     if (failure)
         return failure;
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
-    failure = posix_spawnp(&child, argv[0], &files, NULL, argv, environ);
+    failure = posix_spawnp(child, argv[0], &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
-    if (failure)
-        return failure;
-    while (waitpid(child, status, 0) < 0)
-        if (errno != EINTR)
-            return errno;
-    return 0;
+    return failure;
 }
 
 static bool is_picture(const char *base, const char *ending)
 {
-    char path[PATH_TEXT + 8];
+    char path[CHART_PATH + 8];
     struct stat there;
     snprintf(path, sizeof path, "%s%s", base, ending);
     return stat(path, &there) == 0 && there.st_size >= PICTURE_BYTES_MIN;
@@ -89,7 +82,7 @@ static bool is_picture(const char *base, const char *ending)
 
 static void remove_file(const char *base, const char *ending)
 {
-    char path[PATH_TEXT + 8];
+    char path[CHART_PATH + 8];
     snprintf(path, sizeof path, "%s%s", base, ending);
     unlink(path);
 }
@@ -168,46 +161,43 @@ static const char *missing_picture(const char *base, const char *formats, bool r
     return NULL;
 }
 
-/* LaTeX takes its words from another file, hence a process of its own. */
-static int draw_formats(const char *script, const char *base, const char *formats, double millimetres,
-                        struct cnn_error *error)
+static int not_installed(struct cnn_error *error)
 {
-    char log[PATH_TEXT + 8], width[32] = "", words[256];
-    int status = 0;
-    if (millimetres > 0)
-        snprintf(width, sizeof width, "%g", millimetres);
-    snprintf(log, sizeof log, "%s.log", base);
-    missing_picture(base, formats, true);
-    int failure = run_gnuplot(script, base, formats, width, log, &status);
-    if (failure == ENOENT || (!failure && WIFEXITED(status) && WEXITSTATUS(status) == 127))
-        return cnn_error_set(error, CNN_UNAVAILABLE, "gnuplot is not installed (package gnuplot-nox or gnuplot)");
-    if (failure)
-        return cnn_error_set(error, CNN_ERROR, "charts: gnuplot cannot be run: %s", strerror(failure));
-    first_words(log, words, sizeof words);
-    const char *missing = missing_picture(base, formats, false);
-    if (status != 0 || missing)
-        return cnn_error_set(error, CNN_ERROR, "%s: gnuplot drew no picture%s%s: %s", base, missing ? " as " : "",
-                             missing ? missing : "", *words ? words : "it ended without a word");
-    unlink(log);
-    return CNN_OK;
+    return cnn_error_set(error, CNN_UNAVAILABLE, "gnuplot is not installed (package gnuplot-nox or gnuplot)");
 }
 
-int chart_gnuplot(const char *scripts, const char *script, const char *folder, const char *name,
-                  const struct chart_style *style, struct cnn_error *error)
+int chart_process_start(struct chart_process *process, const char *scripts, const char *script, const char *base,
+                        const char *formats, double millimetres, struct cnn_error *error)
 {
-    char base[PATH_TEXT], path[PATH_TEXT], pictures[32] = "", word[8], ending[16];
-    const char *formats = style->formats;
-    bool latex = false;
-    if (snprintf(base, sizeof base, "%s/%s", folder, name) >= (int)sizeof base ||
+    char path[CHART_PATH], width[32] = "";
+    if (snprintf(process->base, sizeof process->base, "%s", base) >= (int)sizeof process->base ||
         snprintf(path, sizeof path, "%s/%s", scripts, script) >= (int)sizeof path)
-        return cnn_error_set(error, CNN_ERROR, "%.200s...: this path is too long for charts", folder);
-    while (chart_format_next(&formats, word, ending)) {
-        size_t used = strlen(pictures);
-        if (strcmp(word, "tex") == 0)
-            latex = true;
-        else
-            snprintf(pictures + used, sizeof pictures - used, "%s%s", used ? " " : "", word);
-    }
-    int status = *pictures ? draw_formats(path, base, pictures, style->millimetres, error) : CNN_OK;
-    return status == CNN_OK && latex ? draw_formats(path, base, "tex", style->millimetres, error) : status;
+        return cnn_error_set(error, CNN_ERROR, "%.200s...: this path is too long for charts", base);
+    snprintf(process->formats, sizeof process->formats, "%s", formats);
+    snprintf(process->log, sizeof process->log, "%s%s.log", base, strcmp(formats, "tex") ? "" : "-latex");
+    if (millimetres > 0)
+        snprintf(width, sizeof width, "%g", millimetres);
+    missing_picture(base, formats, true);
+    int failure = start_gnuplot(path, base, formats, width, process->log, &process->id);
+    if (failure == ENOENT)
+        return not_installed(error);
+    return failure ? cnn_error_set(error, CNN_ERROR, "charts: gnuplot cannot be run: %s", strerror(failure)) : CNN_OK;
+}
+
+int chart_process_end(const struct chart_process *process, struct cnn_error *error)
+{
+    char words[256];
+    int status;
+    while (waitpid(process->id, &status, 0) < 0)
+        if (errno != EINTR)
+            return cnn_error_set(error, CNN_ERROR, "charts: gnuplot is lost: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return not_installed(error);
+    first_words(process->log, words, sizeof words);
+    const char *missing = missing_picture(process->base, process->formats, false);
+    if (status != 0 || missing)
+        return cnn_error_set(error, CNN_ERROR, "%s: gnuplot drew no picture%s%s: %s", process->base,
+                             missing ? " as " : "", missing ? missing : "", *words ? words : "it ended without a word");
+    unlink(process->log);
+    return CNN_OK;
 }

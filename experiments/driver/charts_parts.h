@@ -9,6 +9,8 @@
 #include "experiments/driver/rows.h"
 #include "experiments/driver/study.h"
 
+#include <sys/types.h>
+
 #define CHART_FIGURES_MAX 12 /* drawn of one phase; a larger study is told so */
 #define CHART_CUTS_MAX 128   /* looked at of one phase */
 #define CHART_WORD 64
@@ -227,10 +229,22 @@ int chart_write(const struct chart_plot *plot, const struct chart_run *run, cons
 /* The folder of the gnuplot scripts. CNN_UNAVAILABLE with where they were looked for. */
 int chart_scripts_find(char *out, size_t size, struct cnn_error *error);
 
-/* Draws FOLDER/NAME.* with SCRIPTS/SCRIPT in the formats of `style` and checks that pictures are there. CNN_UNAVAILABLE
- * without gnuplot, CNN_ERROR with its words when it failed. */
-int chart_gnuplot(const char *scripts, const char *script, const char *folder, const char *name,
-                  const struct chart_style *style, struct cnn_error *error);
+#define CHART_PATH 4096
+
+/* gnuplot at work on one figure, base FOLDER/NAME. */
+struct chart_process {
+    pid_t id;
+    char base[CHART_PATH], log[CHART_PATH + 16], formats[32];
+};
+
+/* Starts to draw BASE.* with SCRIPTS/SCRIPT; "tex" by itself, since LaTeX takes its words from another file. May be
+ * CNN_UNAVAILABLE without gnuplot. */
+int chart_process_start(struct chart_process *process, const char *scripts, const char *script, const char *base,
+                        const char *formats, double millimetres, struct cnn_error *error);
+
+/* Waits for it and checks that pictures are there. CNN_UNAVAILABLE without gnuplot, CNN_ERROR with its words when it
+ * failed. */
+int chart_process_end(const struct chart_process *process, struct cnn_error *error);
 
 /* The next word of a list of formats, and of its picture's file name the part behind NAME; false at the end. */
 bool chart_format_next(const char **formats, char word[8], char ending[16]);
