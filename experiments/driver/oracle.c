@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the oracle once for all points that want the same. The file: a head that says in full what was asked, then
  * doubles: loss and its bound, outputs and theirs, gradients and theirs where they were asked for. It is written under
- * a name of its own and renamed, so that it is whole or absent, and carries a checksum. */
+ * a name of its own and renamed, so that it is whole or absent, and carries checksums. */
 #include "experiments/driver/oracle.h"
 #include "lib/checked.h"
 #include "lib/reference.h"
@@ -25,8 +25,8 @@ struct head {
     double counts[16];
     int32_t labels[16];
     int32_t distinct, batch, precision;
-    int64_t gradients; /* number of them, 0: not asked for */
-    uint64_t checksum; /* of the doubles behind the head */
+    int64_t gradients;                    /* number of them, 0: not asked for */
+    uint64_t checksum, gradient_checksum; /* of the doubles behind the head: without gradients; of these */
 };
 
 uint32_t oracle_group(const struct cnn_network_spec *spec, int batch)
@@ -81,7 +81,7 @@ static bool same_question(const struct head *asked, const struct head *kept, int
 {
     struct head other;
     memcpy(&other, kept, sizeof other); /* with its padding */
-    other.checksum = 0;
+    other.checksum = other.gradient_checksum = 0;
     if (asked->gradients == 0 && kept->gradients == parameters)
         other.gradients = 0;
     return memcmp(asked, &other, sizeof other) == 0;
@@ -108,20 +108,28 @@ static void point_into(struct oracle_answer *answer, const struct oracle_questio
     answer->shared = true;
 }
 
+/* A block of doubles whose checksum holds. */
+static bool read_part(FILE *file, double *out, int64_t count, uint64_t sum)
+{
+    return fread(out, sizeof *out, (size_t)count, file) == (size_t)count &&
+           checksum(out, count * (int64_t)sizeof *out) == sum;
+}
+
+/* Gradients that were not asked for are many: they stay where they are. */
 static bool read_file(FILE *file, struct oracle_answer *out, const struct oracle_question *question,
                       const struct head *asked)
 {
     struct head kept;
     if (fread(&kept, sizeof kept, 1, file) != 1 || !same_question(asked, &kept, question->network->parameters))
         return false;
-    int64_t count = double_count(question, kept.gradients);
+    int64_t few = double_count(question, 0), count = double_count(question, asked->gradients);
     out->block = count > 0 && count <= FILE_BYTES_MAX / (int64_t)sizeof *out->block
                      ? malloc((size_t)count * sizeof *out->block)
                      : NULL;
-    if (!out->block || fread(out->block, sizeof *out->block, (size_t)count, file) != (size_t)count ||
-        fgetc(file) != EOF || checksum(out->block, count * (int64_t)sizeof *out->block) != kept.checksum)
+    if (!out->block || !read_part(file, out->block, few, kept.checksum) ||
+        (asked->gradients && !read_part(file, out->block + few, count - few, kept.gradient_checksum)))
         return false;
-    point_into(out, question, kept.gradients);
+    point_into(out, question, asked->gradients);
     return true;
 }
 
@@ -144,28 +152,24 @@ static bool has_room(const char *folder, int64_t bytes)
            (double)about.f_bavail * (double)about.f_frsize > FREE_SHARE * (double)bytes;
 }
 
+/* One part of the file; its checksum goes on in *sum. */
+static bool write_list(FILE *file, const double *list, int64_t count, uint64_t *sum)
+{
+    if (count == 0)
+        return true;
+    *sum = crc32_z((uLong)*sum, (const Bytef *)list, (size_t)count * sizeof *list);
+    return fwrite(list, sizeof *list, (size_t)count, file) == (size_t)count;
+}
+
 static bool write_lists(FILE *file, const struct oracle_answer *answer, struct head *head, int64_t outputs)
 {
     const double sums[2] = { answer->loss, answer->loss_bound };
-    const struct {
-        const double *list;
-        int64_t count;
-    } lists[] = { { sums, 2 },
-                  { answer->output, outputs },
-                  { answer->output_bound, outputs },
-                  { answer->gradient, head->gradients },
-                  { answer->gradient_bound, head->gradients } };
-    uLong sum = 0;
-    bool fine = fseek(file, sizeof *head, SEEK_SET) == 0;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists && fine; i++) {
-        size_t count = (size_t)lists[i].count;
-        if (count == 0)
-            continue;
-        sum = crc32_z(sum, (const Bytef *)lists[i].list, count * sizeof(double));
-        fine = fwrite(lists[i].list, sizeof(double), count, file) == count;
-    }
-    head->checksum = sum;
-    return fine && fseek(file, 0, SEEK_SET) == 0 && fwrite(head, sizeof *head, 1, file) == 1;
+    return fseek(file, sizeof *head, SEEK_SET) == 0 && write_list(file, sums, 2, &head->checksum) &&
+           write_list(file, answer->output, outputs, &head->checksum) &&
+           write_list(file, answer->output_bound, outputs, &head->checksum) &&
+           write_list(file, answer->gradient, head->gradients, &head->gradient_checksum) &&
+           write_list(file, answer->gradient_bound, head->gradients, &head->gradient_checksum) &&
+           fseek(file, 0, SEEK_SET) == 0 && fwrite(head, sizeof *head, 1, file) == 1;
 }
 
 /* Without a word where it cannot: the next point computes for itself. */
