@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "experiments/driver/bounds.h"
+#include "lib/checked.h"
 #include "lib/operations.h"
 
 #include <math.h>
@@ -81,8 +82,13 @@ int bounds_of(struct bounds *out, const struct ceiling_set *set, const struct po
         if (!(operation->phases & phase_of(point)) || operation->fuses_with_previous ||
             operation->kind == CNN_OP_COPY_IN || operation->kind == CNN_OP_COPY_OUT)
             continue;
-        int64_t bytes = operation->bytes_per_image * point->batch + operation->bytes_fixed;
-        out->bytes += bytes;
+        int64_t bytes = operation->bytes_fixed;
+        if (!cnn_accumulate(operation->bytes_per_image, point->batch, &bytes) ||
+            !cnn_add(out->bytes, bytes, &out->bytes)) {
+            cnn_operations_destroy(operations);
+            return cnn_error_set(error, CNN_INVALID, "a step of batch %d moves more bytes than 63 bits can count",
+                                 point->batch);
+        }
         out->memory += (double)bytes / bandwidth_of(set, bytes);
         out->steps++;
     }

@@ -78,9 +78,11 @@ static void free_job(struct job *job)
 static void tell_empty(const struct options *options, const char *path)
 {
     fprintf(stderr, "convscale: %s: no point of it is left by %s: left out\n", path,
-            options->filters.count > 0    ? "--filter"
-            : options->backends.count > 0 ? "--backend"
-                                          : "its exclude");
+            options->action == ACTION_EXPLAIN   ? "--explain"
+            : options->action == ACTION_PROFILE ? "--profile"
+            : options->filters.count > 0        ? "--filter"
+            : options->backends.count > 0       ? "--backend"
+                                                : "its exclude");
 }
 
 /* A study without points under the filters is told and left out; where none has any, that is a mistake. */

@@ -79,6 +79,14 @@ static int prepare(struct sampler *sampler, struct cnn_error *error)
     return bench->backend->sync(bench->program, error);
 }
 
+/* Where steps are planted, whole percents are whole steps. */
+static void settle_steps(struct sampler *sampler, double steps)
+{
+    sampler->steps = (int)fmin(STEPS_MAX, fmax(1, steps));
+    if (sampler->bench->point->planted > 0)
+        sampler->steps += (PLANTED_STEPS - sampler->steps % PLANTED_STEPS) % PLANTED_STEPS;
+}
+
 /* The steps that a sample runs: those it counts, and planted ones. */
 static int steps_run(const struct sampler *sampler)
 {
@@ -148,9 +156,7 @@ static int warm_up(struct sampler *sampler, struct cnn_error *error)
             break;
         }
     }
-    sampler->steps = (int)fmin(STEPS_MAX, fmax(1, ceil(1.1 * sampler->target / fastest)));
-    if (sampler->bench->point->planted > 0) /* whole percents are whole steps */
-        sampler->steps += (PLANTED_STEPS - sampler->steps % PLANTED_STEPS) % PLANTED_STEPS;
+    settle_steps(sampler, ceil(1.1 * sampler->target / fastest));
     return CNN_OK;
 }
 
@@ -203,7 +209,7 @@ static int take_all(struct sampler *sampler, const char **stop, struct cnn_error
             if (++restarts > RESTARTS_MAX || sampler->steps > STEPS_MAX / 2)
                 return cnn_error_set(error, CNN_ERROR, "%d steps take %g s now and more before: no steady time",
                                      sampler->steps, seconds);
-            sampler->steps += sampler->steps / 2 + 1;
+            settle_steps(sampler, sampler->steps + sampler->steps / 2 + 1);
             sampler->count = 0;
             continue;
         }

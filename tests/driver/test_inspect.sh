@@ -60,6 +60,7 @@ case $out in *backward*) fail 'classification has nothing backward' "$out" ;; es
 run 2 --explain classify small.cfg
 case $err in *'2 points are meant, expected one'*) ;; *) fail 'two points' "$err" ;; esac
 run 2 --explain width=7 small.cfg
+case $err in *'no point of it is left by --explain'*) ;; *) fail 'no point' "$err" ;; esac
 run 1 --explain cpu --set phase=accuracy --set data=digits --filter series=cpu small.cfg
 
 # ---- --profile ----

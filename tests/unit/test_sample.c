@@ -17,6 +17,7 @@ struct cnn_program {
     double step_seconds;  /* that a step takes */
     double first_seconds; /* that the very first step takes more */
     double swing;         /* every second sample's steps take so many times as long */
+    double quicker_at;    /* from this time on steps take a quarter; 0: never */
     int steps, calls;     /* of train, classify or evaluate */
     int loads, restores, fetches, syncs;
     int loads_used; /* before the last step */
@@ -42,6 +43,8 @@ static int run_steps(struct cnn_program *program, int steps, struct cnn_error *e
 {
     (void)error;
     double seconds = program->step_seconds * (program->swing > 0 && program->restores % 2 ? program->swing : 1);
+    if (program->quicker_at > 0 && clock_seconds() > program->quicker_at)
+        seconds /= 4;
     if (program->steps == 0)
         spin(program->first_seconds);
     for (int i = 0; i < steps && seconds > 0; i++)
@@ -328,6 +331,21 @@ static void planted_work_is_really_done(void **state)
     }
 }
 
+/* Samples that became too short begin anew with more steps, of which one per cent is still a whole number. */
+static void planted_steps_are_whole_after_a_new_beginning(void **state)
+{
+    (void)state;
+    struct point point = a_point(POINT_TRAIN, CNN_COPIES_NONE);
+    struct result result;
+    point.planted = 0.01;
+    point.interval = 0;
+    point.max_samples = 1000;
+    seen = (struct cnn_program){ .step_seconds = 2e-5, .quicker_at = clock_seconds() + 0.1 };
+    sampled(&point, &result);
+    assert_int_equal(result.steps_per_sample % 100, 0);
+    result_free(&result);
+}
+
 static void the_clock_is_steady_and_fine(void **state)
 {
     (void)state;
@@ -354,6 +372,7 @@ int main(void)
         cmocka_unit_test(no_work_is_not_zero_time),
         cmocka_unit_test(answers_are_checked),
         cmocka_unit_test(planted_work_is_really_done),
+        cmocka_unit_test(planted_steps_are_whole_after_a_new_beginning),
         cmocka_unit_test(the_clock_is_steady_and_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
