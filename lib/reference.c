@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A layer with fewer terms than this is done before a second thread has begun. An output with its curve and bounds
+ * costs as much as so many terms. */
+#define SHARED_TERMS 250000.0
+#define CURVE_TERMS 32
+
 /* First pass with base NULL: counts. Second pass: hands out. */
 struct carving {
     double *base;
@@ -47,14 +52,20 @@ static void carve_all(struct cnn_reference *reference, struct carving *carving)
     }
 }
 
-static int64_t largest_input(const struct cnn_network *network)
+/* [batch][the largest layer input] */
+static struct cnn_tally *make_tallies(const struct cnn_network *network, int batch)
 {
-    int64_t largest = 0;
+    int64_t largest = 0, count;
     for (int i = 0; i < network->layer_count; i++) {
         int64_t size = cnn_shape_size(network->layers[i].in);
         largest = size > largest ? size : largest;
     }
-    return largest;
+    return cnn_mul(largest, batch, &count) ? calloc((size_t)count, sizeof(struct cnn_tally)) : NULL;
+}
+
+static void run_alone(cnn_reference_work *work, void *what, int64_t count)
+{
+    work(what, 0, count);
 }
 
 int cnn_reference_create(struct cnn_reference **out, const struct cnn_network *network, int batch,
@@ -70,7 +81,8 @@ int cnn_reference_create(struct cnn_reference **out, const struct cnn_network *n
     reference->batch = batch;
     reference->layers = calloc((size_t)network->layer_count, sizeof *reference->layers);
     reference->labels = calloc((size_t)batch, sizeof *reference->labels);
-    reference->tallies = calloc((size_t)largest_input(network), sizeof *reference->tallies);
+    reference->tallies = make_tallies(network, batch);
+    reference->run = run_alone;
     if (!reference->layers || !reference->labels || !reference->tallies)
         goto fail;
     carve_all(reference, &carving);
@@ -104,6 +116,16 @@ void cnn_reference_set_precision(struct cnn_reference *reference, enum cnn_preci
     reference->rounding = precision == CNN_TF32 ? CNN_TF32_ROUNDING : 0.0;
 }
 
+void cnn_reference_set_runner(struct cnn_reference *reference, cnn_reference_runner *runner)
+{
+    reference->run = runner ? runner : run_alone;
+}
+
+void cnn_reference_skip_input_gradient(struct cnn_reference *reference)
+{
+    reference->skips_input_gradient = true;
+}
+
 void cnn_reference_write_parameters(struct cnn_reference *reference, const float *parameters)
 {
     int64_t count = reference->network->parameters;
@@ -114,12 +136,88 @@ void cnn_reference_write_parameters(struct cnn_reference *reference, const float
     reference->moving = false;
 }
 
-/* Image `image` of what enters layer `index`. */
-static struct cnn_span input_of(const struct cnn_reference *reference, int index, int image)
+/* ---- independent pieces ---- */
+
+/* One layer's work. */
+struct task {
+    struct cnn_reference *reference;
+    const struct cnn_layer *layer;
+    int index;
+};
+
+/* Maps `begin` up to `end` of an image: as much of a range over (image, map) as lies in one image. */
+struct piece {
+    int image, begin, end;
+};
+
+static struct piece piece_of(int64_t begin, int64_t end, int maps)
 {
-    const struct cnn_layer *layer = &reference->network->layers[index];
-    struct cnn_span all = index ? reference->layers[index - 1].output : reference->input;
-    return cnn_span_at(all, image * cnn_shape_size(layer->in));
+    int first = (int)(begin % maps);
+    return (struct piece){ (int)(begin / maps), first, (int)(end - begin < maps - first ? first + end - begin : maps) };
+}
+
+/* What enters the layer, all images. */
+static struct cnn_span input_of(const struct task *task)
+{
+    return task->index ? task->reference->layers[task->index - 1].output : task->reference->input;
+}
+
+static void forward_work(void *what, int64_t begin, int64_t end)
+{
+    const struct task *task = what;
+    const struct cnn_layer *layer = task->layer;
+    const struct cnn_reference *reference = task->reference;
+    for (struct piece at; begin < end; begin += at.end - at.begin) {
+        at = piece_of(begin, end, layer->out.maps);
+        cnn_reference_layer_forward(
+            layer, reference->parameters, reference->rounding,
+            cnn_span_at(input_of(task), at.image * cnn_shape_size(layer->in)),
+            cnn_span_at(reference->layers[task->index].output, at.image * cnn_shape_size(layer->out)), at.begin,
+            at.end);
+    }
+}
+
+/* The gradient by the layer's output, which is in `delta`, becomes its delta. */
+static void delta_work(void *what, int64_t begin, int64_t end)
+{
+    const struct task *task = what;
+    const struct cnn_reference_layer *layer = &task->reference->layers[task->index];
+    int64_t area = (int64_t)task->layer->out.rows * task->layer->out.cols;
+    cnn_reference_deactivate(task->layer->activation, cnn_span_at(layer->output, begin * area),
+                             cnn_span_at(layer->delta, begin * area), (end - begin) * area);
+}
+
+/* The gradient by the layer's input, which goes to the layer below. */
+static void backward_work(void *what, int64_t begin, int64_t end)
+{
+    const struct task *task = what;
+    const struct cnn_layer *layer = task->layer;
+    const struct cnn_reference *reference = task->reference;
+    struct cnn_span below = task->index ? reference->layers[task->index - 1].delta : reference->input_gradient;
+    int64_t size = cnn_shape_size(layer->in);
+    for (struct piece at; begin < end; begin += at.end - at.begin) {
+        at = piece_of(begin, end, layer->in.maps);
+        cnn_reference_layer_backward(
+            layer, reference->parameters, reference->rounding, cnn_span_at(input_of(task), at.image * size),
+            cnn_span_at(reference->layers[task->index].delta, at.image * cnn_shape_size(layer->out)),
+            reference->tallies + at.image * size, cnn_span_at(below, at.image * size), at.begin, at.end);
+    }
+}
+
+static void gradient_work(void *what, int64_t begin, int64_t end)
+{
+    const struct task *task = what;
+    const struct cnn_reference *reference = task->reference;
+    cnn_reference_layer_gradient(task->layer, reference->weights, reference->rounding, reference->count, input_of(task),
+                                 reference->layers[task->index].delta, reference->gradient, (int)begin, (int)end);
+}
+
+static void run(struct task *task, cnn_reference_work *work, int64_t count)
+{
+    const struct cnn_layer *layer = task->layer;
+    double terms = (double)task->reference->count *
+                   (double)(layer->macs + CURVE_TERMS * (cnn_shape_size(layer->in) + cnn_shape_size(layer->out)));
+    (terms < SHARED_TERMS ? run_alone : task->reference->run)(work, task, count);
 }
 
 static void take_batch(struct cnn_reference *reference, const float *images, const int32_t *labels,
@@ -162,28 +260,11 @@ double cnn_reference_forward(struct cnn_reference *reference, const float *image
     const struct cnn_network *network = reference->network;
     take_batch(reference, images, labels, weights, count);
     for (int index = 0; index < network->layer_count; index++) {
-        const struct cnn_layer *layer = &network->layers[index];
-        for (int image = 0; image < count; image++)
-            cnn_reference_layer_forward(
-                layer, reference->parameters, reference->rounding, input_of(reference, index, image),
-                cnn_span_at(reference->layers[index].output, image * cnn_shape_size(layer->out)));
+        struct task task = { reference, &network->layers[index], index };
+        run(&task, forward_work, (int64_t)count * task.layer->out.maps);
     }
     reference->loss_bound = 0.0;
     return labels ? loss_sum(reference) : 0.0;
-}
-
-/* One layer of one image: the gradient by its output, which is in `delta`, becomes its delta, and the gradient by its
- * input goes to the layer below. */
-static void backward_image(struct cnn_reference *reference, int index, int image)
-{
-    const struct cnn_layer *layer = &reference->network->layers[index];
-    int64_t size = cnn_shape_size(layer->out);
-    struct cnn_span output = cnn_span_at(reference->layers[index].output, image * size);
-    struct cnn_span delta = cnn_span_at(reference->layers[index].delta, image * size);
-    struct cnn_span below = index ? reference->layers[index - 1].delta : reference->input_gradient;
-    cnn_reference_deactivate(layer->activation, output, delta, size);
-    cnn_reference_layer_backward(layer, reference->parameters, reference->rounding, input_of(reference, index, image),
-                                 delta, reference->tallies, cnn_span_at(below, image * cnn_shape_size(layer->in)));
 }
 
 void cnn_reference_backward(struct cnn_reference *reference)
@@ -197,11 +278,11 @@ void cnn_reference_backward(struct cnn_reference *reference)
                                     reference->weights[image] / reference->total_weight,
                                     cnn_span_at(reference->layers[last].delta, (int64_t)image * network->classes));
     for (int index = last; index >= 0; index--) {
-        for (int image = 0; image < reference->count; image++)
-            backward_image(reference, index, image);
-        cnn_reference_layer_gradient(&network->layers[index], reference->weights, reference->rounding, reference->count,
-                                     input_of(reference, index, 0), reference->layers[index].delta,
-                                     reference->gradient);
+        struct task task = { reference, &network->layers[index], index };
+        run(&task, delta_work, (int64_t)reference->count * task.layer->out.maps);
+        if (index > 0 || !reference->skips_input_gradient)
+            run(&task, backward_work, (int64_t)reference->count * task.layer->in.maps);
+        run(&task, gradient_work, task.layer->out.maps);
     }
 }
 

@@ -21,6 +21,17 @@ void cnn_reference_destroy(struct cnn_reference *reference);
 /* Of the computations that the bounds below allow; fp32 unless told. The values are the same. */
 void cnn_reference_set_precision(struct cnn_reference *reference, enum cnn_precision precision);
 
+/* What is independent of each other may be shared out: calls work(what, begin, end) for ranges that make up 0..count,
+ * on any threads, and returns when all are done. Every sum is made by one of them, in its own order, so that results do
+ * not depend on how many there are. Without it (NULL) the caller's thread does everything. Layers that are too small to
+ * gain anything are not shared out. */
+typedef void cnn_reference_work(void *what, int64_t begin, int64_t end);
+typedef void cnn_reference_runner(cnn_reference_work *work, void *what, int64_t count);
+void cnn_reference_set_runner(struct cnn_reference *reference, cnn_reference_runner *runner);
+
+/* Backward leaves out the gradient of the network's input, whose values are then undefined. */
+void cnn_reference_skip_input_gradient(struct cnn_reference *reference);
+
 void cnn_reference_write_parameters(struct cnn_reference *reference, const float *parameters); /* clears velocities */
 double *cnn_reference_parameters(struct cnn_reference *reference); /* the arena, to read or perturb */
 
@@ -40,7 +51,7 @@ void cnn_reference_update(struct cnn_reference *reference, double rate, double m
 /* Tensors of the last batch, canonical order, [count][maps][rows][cols]. */
 const double *cnn_reference_output(const struct cnn_reference *reference, int layer);
 const double *cnn_reference_delta(const struct cnn_reference *reference, int layer); /* by the weighted sum */
-const double *cnn_reference_input_gradient(const struct cnn_reference *reference);   /* always computed */
+const double *cnn_reference_input_gradient(const struct cnn_reference *reference);   /* unless skipped */
 const double *cnn_reference_gradient(const struct cnn_reference *reference);         /* arena order, without decay */
 
 /* Predicted label of image i of the last forward; lib/loss.h says what it means. */

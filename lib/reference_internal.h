@@ -106,12 +106,89 @@ static inline struct cnn_number cnn_tally_rounded(const struct cnn_tally *tally,
     double own = CNN_CHAIN(tally->terms) * tally->magnitude + tally->terms * CNN_FLUSHED;
     double worst = own + 2.0 * rounding * tally->magnitude + tally->inherited, pair = CNN_PAIR_SCALE * rounding;
     double scale = sqrt(own * own + pair * pair * tally->energy + tally->squares);
-    return (struct cnn_number){ tally->value, fmin(worst, together * scale), scale };
+    double likely = together * scale; /* infinity times 0 is not a number, and smaller than nothing */
+    return (struct cnn_number){ tally->value, likely < worst ? likely : worst, scale };
 }
 
 static inline struct cnn_number cnn_tally_number(const struct cnn_tally *tally)
 {
     return cnn_tally_rounded(tally, 0.0, CNN_TOGETHER);
+}
+
+/* Two sums go side by side, each in its own order: of two maps whose terms stand at the same places. Vectors of two
+ * doubles are what the plainest x86-64 and Arm processors have, and nothing here lets a compiler join a product and a
+ * sum, so the results are those of one sum after the other to the last bit. */
+typedef double cnn_two __attribute__((vector_size(16)));
+
+struct cnn_numbers {
+    cnn_two value, bound, scale;
+};
+
+struct cnn_tallies {
+    cnn_two value, magnitude, energy, inherited, squares, terms;
+};
+
+static inline cnn_two cnn_two_abs(cnn_two x)
+{
+    typedef int64_t bits __attribute__((vector_size(16)));
+    return (cnn_two)((bits)x & (bits){ INT64_MAX, INT64_MAX });
+}
+
+static inline struct cnn_numbers cnn_span_two(struct cnn_span span, int64_t a, int64_t b)
+{
+    return (struct cnn_numbers){ { span.value[a], span.value[b] },
+                                 { span.bound[a], span.bound[b] },
+                                 { span.scale[a], span.scale[b] } };
+}
+
+/* cnn_tally_add() of both, but for the terms, which the caller counts. */
+static inline void cnn_tallies_add(struct cnn_tallies *tallies, cnn_two w, struct cnn_numbers x)
+{
+    cnn_two term = w * x.value, scale = w * x.scale;
+    tallies->value += term;
+    tallies->magnitude += cnn_two_abs(term);
+    tallies->energy += term * term;
+    tallies->inherited += cnn_two_abs(w) * x.bound;
+    tallies->squares += scale * scale;
+}
+
+/* cnn_tally_multiply() of both, but for the terms. */
+static inline void cnn_tallies_multiply(struct cnn_tallies *tallies, struct cnn_numbers a, struct cnn_numbers b)
+{
+    cnn_two term = a.value * b.value, a_size = cnn_two_abs(a.value), b_size = cnn_two_abs(b.value);
+    cnn_two scale = a_size * b.scale + b_size * a.scale + a.scale * b.scale;
+    tallies->value += term;
+    tallies->magnitude += cnn_two_abs(term);
+    tallies->energy += term * term;
+    tallies->inherited += a_size * b.bound + b_size * a.bound + a.bound * b.bound;
+    tallies->squares += scale * scale;
+}
+
+static inline struct cnn_tallies cnn_tallies_of(const struct cnn_tally *a, const struct cnn_tally *b)
+{
+    return (struct cnn_tallies){ { a->value, b->value },     { a->magnitude, b->magnitude },
+                                 { a->energy, b->energy },   { a->inherited, b->inherited },
+                                 { a->squares, b->squares }, { a->terms, b->terms } };
+}
+
+static inline struct cnn_tally cnn_tallies_one(const struct cnn_tallies *tallies, int which)
+{
+    return (struct cnn_tally){ tallies->value[which],     tallies->magnitude[which], tallies->energy[which],
+                               tallies->inherited[which], tallies->squares[which],   tallies->terms[which] };
+}
+
+static inline void cnn_tallies_count(struct cnn_tallies *tallies, double terms)
+{
+    tallies->terms += terms;
+}
+
+/* cnn_tally_rounded() of both; the second goes to b, which may be a where both are the same. */
+static inline void cnn_span_set_two(struct cnn_span span, int64_t a, int64_t b, const struct cnn_tallies *tallies,
+                                    double rounding, double together)
+{
+    struct cnn_tally first = cnn_tallies_one(tallies, 0), second = cnn_tallies_one(tallies, 1);
+    cnn_span_set(span, a, cnn_tally_rounded(&first, rounding, together));
+    cnn_span_set(span, b, cnn_tally_rounded(&second, rounding, together));
 }
 
 static inline double cnn_together_back(double rounding)
@@ -136,29 +213,46 @@ struct cnn_reference {
     struct cnn_span input, input_gradient; /* [batch][channels][side][side] */
     double *weights;                       /* [batch] */
     int32_t *labels;                       /* [batch] */
-    struct cnn_tally *tallies;             /* one image of the largest layer input */
+    struct cnn_tally *tallies;             /* [batch][the largest layer input] */
+    cnn_reference_runner *run;
+    bool skips_input_gradient;
     struct cnn_reference_layer *layers;
     double *doubles; /* the one allocation that all of the above is carved from, but for labels, tallies and layers */
 };
 
-/* reference_layers.c. One image each; the weight gradients take the whole batch. `rounding` goes into the bounds of
+/* reference_layers.c. One image, and of it the maps from `begin` up to `end`: of the output forward, of the input
+ * backward. A weight gradient takes the whole batch, and the weights of output maps `begin` up to `end`. Nobody else
+ * writes there, so that ranges may run at the same time, and no sum is shared out. `rounding` goes into the bounds of
  * convolutions and full layers. */
 void cnn_reference_layer_forward(const struct cnn_layer *layer, const double *parameters, double rounding,
-                                 struct cnn_span in, struct cnn_span out);
-/* From a layer's delta to the gradient by its input; `in` tells a max-pooling layer who won. */
+                                 struct cnn_span in, struct cnn_span out, int begin, int end);
+/* From a layer's delta to the gradient by its input; `in` tells a max-pooling layer who won. `tallies`: one image of
+ * the input, for the same maps. */
 void cnn_reference_layer_backward(const struct cnn_layer *layer, const double *parameters, double rounding,
                                   struct cnn_span in, struct cnn_span delta, struct cnn_tally *tallies,
-                                  struct cnn_span in_gradient);
+                                  struct cnn_span in_gradient, int begin, int end);
 void cnn_reference_layer_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
-                                  struct cnn_span in, struct cnn_span delta, struct cnn_span gradient);
+                                  struct cnn_span in, struct cnn_span delta, struct cnn_span gradient, int begin,
+                                  int end);
+
+/* reference_full.c: the same, where every output sees the whole input. */
+bool cnn_reference_is_full(const struct cnn_layer *layer);
+void cnn_reference_full_forward(const struct cnn_layer *layer, const double *parameters, double rounding,
+                                struct cnn_span in, struct cnn_span out, int begin, int end);
+void cnn_reference_full_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span delta,
+                                 struct cnn_tally *tallies, int begin, int end);
+void cnn_reference_full_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
+                                 struct cnn_span in, struct cnn_span delta, struct cnn_span gradient, int begin,
+                                 int end);
 
 /* reference_pooling.c: the windows that have no kernel of weights. */
 void cnn_reference_pooling_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                   struct cnn_span out);
+                                   struct cnn_span out, int begin, int end);
 void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                    struct cnn_span delta, struct cnn_tally *tallies);
+                                    struct cnn_span delta, struct cnn_tally *tallies, int begin, int end);
 void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
-                                      struct cnn_span in, struct cnn_span delta, struct cnn_span gradient);
+                                      struct cnn_span in, struct cnn_span delta, struct cnn_span gradient, int begin,
+                                      int end);
 
 /* reference_curves.c. In place: weighted sums become outputs; gradients by outputs become deltas. */
 void cnn_reference_activate(enum cnn_activation activation, struct cnn_span span, int64_t count);

@@ -85,10 +85,10 @@ static struct cnn_number maximum_of(const struct cnn_layer *layer, int64_t windo
 }
 
 void cnn_reference_pooling_forward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                   struct cnn_span out)
+                                   struct cnn_span out, int begin, int end)
 {
-    int64_t at = 0;
-    for (int map = 0; map < layer->out.maps; map++)
+    int64_t at = (int64_t)begin * layer->out.rows * layer->out.cols;
+    for (int map = begin; map < end; map++)
         for (int row = 0; row < layer->out.rows; row++)
             for (int col = 0; col < layer->out.cols; col++, at++) {
                 int64_t window = window_at(layer, map, row, col);
@@ -125,10 +125,10 @@ static void maximum_backward(const struct cnn_layer *layer, int64_t window, stru
 }
 
 void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double *parameters, struct cnn_span in,
-                                    struct cnn_span delta, struct cnn_tally *tallies)
+                                    struct cnn_span delta, struct cnn_tally *tallies, int begin, int end)
 {
-    int64_t at = 0;
-    for (int map = 0; map < layer->out.maps; map++)
+    int64_t at = (int64_t)begin * layer->out.rows * layer->out.cols;
+    for (int map = begin; map < end; map++)
         for (int row = 0; row < layer->out.rows; row++)
             for (int col = 0; col < layer->out.cols; col++, at++) {
                 int64_t window = window_at(layer, map, row, col);
@@ -141,10 +141,11 @@ void cnn_reference_pooling_backward(const struct cnn_layer *layer, const double 
 
 /* The gains: sum of delta * window sum. A window's own additions lengthen the chain. */
 void cnn_reference_subsample_gradient(const struct cnn_layer *layer, const double *weights, double rounding, int count,
-                                      struct cnn_span in, struct cnn_span delta, struct cnn_span gradient)
+                                      struct cnn_span in, struct cnn_span delta, struct cnn_span gradient, int begin,
+                                      int end)
 {
     int64_t area = (int64_t)layer->out.rows * layer->out.cols;
-    for (int map = 0; map < layer->out.maps; map++) {
+    for (int map = begin; map < end; map++) {
         struct cnn_tally gain = { 0 };
         for (int image = 0; image < count; image++)
             for (int64_t i = 0; i < area; i++) {

@@ -57,7 +57,8 @@ double check_tf32_forward(struct cnn_reference *reference)
         in.value = factors(layer, in.value, reference->count * in_size);
         for (int image = 0; image < reference->count; image++)
             cnn_reference_layer_forward(layer, parameters, 0.0, cnn_span_at(in, image * in_size),
-                                        cnn_span_at(reference->layers[index].output, image * out_size));
+                                        cnn_span_at(reference->layers[index].output, image * out_size), 0,
+                                        layer->out.maps);
         free(in.value);
         free(parameters);
     }
@@ -83,8 +84,9 @@ static void layer_backward(struct cnn_reference *reference, int index)
     for (int image = 0; image < reference->count; image++)
         cnn_reference_layer_backward(layer, parameters, 0.0, cnn_span_at(in, image * in_size),
                                      cnn_span_at(delta, image * out_size), reference->tallies,
-                                     cnn_span_at(below, image * in_size));
-    cnn_reference_layer_gradient(layer, reference->weights, 0.0, reference->count, in, delta, reference->gradient);
+                                     cnn_span_at(below, image * in_size), 0, layer->in.maps);
+    cnn_reference_layer_gradient(layer, reference->weights, 0.0, reference->count, in, delta, reference->gradient, 0,
+                                 layer->out.maps);
     free(delta.value);
     free(in.value);
     free(parameters);
