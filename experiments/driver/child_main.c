@@ -3,6 +3,7 @@
 #include "experiments/driver/backends.h"
 #include "experiments/driver/child.h"
 #include "experiments/driver/child_talk.h"
+#include "experiments/driver/crew.h"
 #include "experiments/driver/measure.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ int child_main(void)
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is gone has no use for an answer */
 #endif
+    crew_begin();
     char *question = read_question();
     if (!question)
         return 1;

@@ -3,6 +3,7 @@
  * doubles: loss and its bound, outputs and theirs, gradients and theirs where they were asked for. It is written under
  * a name of its own and renamed, so that it is whole or absent, and carries checksums. */
 #include "experiments/driver/oracle.h"
+#include "experiments/driver/crew.h"
 #include "lib/checked.h"
 #include "lib/reference.h"
 
@@ -194,6 +195,8 @@ static int compute(struct oracle_answer *out, const struct oracle_question *ques
     int last = question->network->layer_count - 1;
     if (cnn_reference_create(&out->reference, question->network, question->distinct, error))
         return error->status;
+    cnn_reference_set_runner(out->reference, crew_run);
+    cnn_reference_skip_input_gradient(out->reference);
     cnn_reference_set_precision(out->reference, question->precision);
     cnn_reference_write_parameters(out->reference, question->parameters);
     out->loss =

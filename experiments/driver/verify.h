@@ -12,7 +12,7 @@
  * out. Parameters, rates and slots of the program are not what they were. */
 int verify_program(struct bench *bench, struct result *result, struct cnn_error *error);
 
-/* Seconds that the oracle will take for one image, forward and, with `gradient`, backward. */
+/* Seconds that the oracle will take at most for one image, forward and, with `gradient`, backward. */
 double verify_oracle_seconds(const struct cnn_network *network, bool gradient);
 
 /* Seconds of the oracle for one image's gradient above which it has a stand-in. A test lowers them. */
