@@ -5,12 +5,15 @@
 #include "experiments/driver/oracle.h"
 #include "experiments/driver/crew.h"
 #include "lib/checked.h"
+#include "lib/parameters.h"
 #include "lib/reference.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -53,9 +56,15 @@ void oracle_forget(const char *folder, uint32_t group)
             unlink(path);
 }
 
-static uint64_t checksum(const void *bytes, int64_t count)
+/* FNV-1a over the words of numbers; goes on from an earlier sum. Answers are large, and this is as fast as memory. */
+static uint64_t checksum(uint64_t sum, const double *list, int64_t count)
 {
-    return crc32_z(0, bytes, (size_t)count);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t word;
+        memcpy(&word, &list[i], sizeof word);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+    }
+    return sum;
 }
 
 static bool make_head(struct head *head, const struct oracle_question *question)
@@ -65,9 +74,8 @@ static bool make_head(struct head *head, const struct oracle_question *question)
     if (question->distinct > (int)(sizeof head->counts / sizeof *head->counts))
         return false;
     point_network_key(&network->spec, head->network, sizeof head->network);
-    head->parameters = checksum(question->parameters, network->parameters * (int64_t)sizeof *question->parameters);
-    head->images = checksum(question->images,
-                            question->distinct * cnn_shape_size(network->input) * (int64_t)sizeof *question->images);
+    head->parameters = cnn_checksum_floats(question->parameters, network->parameters);
+    head->images = cnn_checksum_floats(question->images, question->distinct * cnn_shape_size(network->input));
     memcpy(head->counts, question->counts, (size_t)question->distinct * sizeof *head->counts);
     memcpy(head->labels, question->labels, (size_t)question->distinct * sizeof *head->labels);
     head->distinct = question->distinct;
@@ -95,11 +103,11 @@ static int64_t double_count(const struct oracle_question *question, int64_t grad
     return cnn_accumulate(gradients, 2, &count) ? count : -1;
 }
 
-/* Shares out a block of doubles as the file has them. */
-static void point_into(struct oracle_answer *answer, const struct oracle_question *question, int64_t gradients)
+/* Shares out doubles as the file has them. */
+static void point_into(struct oracle_answer *answer, const struct oracle_question *question, const double *at,
+                       int64_t gradients)
 {
     int64_t outputs = (int64_t)question->distinct * question->network->classes;
-    const double *at = answer->block;
     answer->loss = at[0];
     answer->loss_bound = at[1];
     answer->output = at + 2;
@@ -109,41 +117,49 @@ static void point_into(struct oracle_answer *answer, const struct oracle_questio
     answer->shared = true;
 }
 
-/* A block of doubles whose checksum holds. */
-static bool read_part(FILE *file, double *out, int64_t count, uint64_t sum)
+static int64_t file_bytes(int64_t doubles)
 {
-    return fread(out, sizeof *out, (size_t)count, file) == (size_t)count &&
-           checksum(out, count * (int64_t)sizeof *out) == sum;
+    return (int64_t)sizeof(struct head) + doubles * (int64_t)sizeof(double);
 }
 
-/* Gradients that were not asked for are many: they stay where they are. */
-static bool read_file(FILE *file, struct oracle_answer *out, const struct oracle_question *question,
-                      const struct head *asked)
+/* Whether a file of `size` bytes answers, of which out->mapped has the head and what was asked for. */
+static bool answers(struct oracle_answer *out, const struct oracle_question *question, const struct head *asked,
+                    int64_t size)
 {
-    struct head kept;
-    if (fread(&kept, sizeof kept, 1, file) != 1 || !same_question(asked, &kept, question->network->parameters))
+    const struct head *kept = out->mapped;
+    const double *list = (const double *)(kept + 1);
+    int64_t few = double_count(question, 0), more = double_count(question, asked->gradients) - few;
+    if (!same_question(asked, kept, question->network->parameters) ||
+        size != file_bytes(double_count(question, kept->gradients)) || checksum(0, list, few) != kept->checksum ||
+        (more && checksum(0, list + few, more) != kept->gradient_checksum))
         return false;
-    int64_t few = double_count(question, 0), count = double_count(question, asked->gradients);
-    out->block = count > 0 && count <= FILE_BYTES_MAX / (int64_t)sizeof *out->block
-                     ? malloc((size_t)count * sizeof *out->block)
-                     : NULL;
-    if (!out->block || !read_part(file, out->block, few, kept.checksum) ||
-        (asked->gradients && !read_part(file, out->block + few, count - few, kept.gradient_checksum)))
-        return false;
-    point_into(out, question, asked->gradients);
+    point_into(out, question, list, asked->gradients);
     return true;
 }
 
+/* Gradients that were not asked for are many: they stay where they are. Nobody writes into a file that has its name. */
 static bool take(struct oracle_answer *out, const struct oracle_question *question, const struct head *asked,
                  const char *path)
 {
-    FILE *file = fopen(path, "rb");
-    bool taken = file && read_file(file, out, question, asked);
-    if (file)
-        fclose(file);
-    if (!taken)
-        oracle_free(out);
-    return taken;
+    int64_t count = double_count(question, asked->gradients);
+    struct stat about;
+    if (count < 0 || count > FILE_BYTES_MAX / (int64_t)sizeof(double))
+        return false;
+    int64_t bytes = file_bytes(count);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    void *there = MAP_FAILED;
+    if (file >= 0 && fstat(file, &about) == 0 && about.st_size >= bytes)
+        there = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    if (file >= 0)
+        close(file);
+    if (there == MAP_FAILED)
+        return false;
+    out->mapped = there;
+    out->mapped_bytes = bytes;
+    if (answers(out, question, asked, about.st_size))
+        return true;
+    oracle_free(out);
+    return false;
 }
 
 static bool has_room(const char *folder, int64_t bytes)
@@ -158,7 +174,7 @@ static bool write_list(FILE *file, const double *list, int64_t count, uint64_t *
 {
     if (count == 0)
         return true;
-    *sum = crc32_z((uLong)*sum, (const Bytef *)list, (size_t)count * sizeof *list);
+    *sum = checksum(*sum, list, count);
     return fwrite(list, sizeof *list, (size_t)count, file) == (size_t)count;
 }
 
@@ -231,6 +247,7 @@ int oracle_ask(struct oracle_answer *out, const struct oracle_question *question
 void oracle_free(struct oracle_answer *answer)
 {
     cnn_reference_destroy(answer->reference);
-    free(answer->block);
+    if (answer->mapped)
+        munmap(answer->mapped, (size_t)answer->mapped_bytes);
     *answer = (struct oracle_answer){ .loss = 0 };
 }

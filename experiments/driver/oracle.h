@@ -25,7 +25,8 @@ struct oracle_answer {
     const double *gradient, *gradient_bound; /* arena order; NULL where there are none */
     bool shared;                             /* another point's */
     struct cnn_reference *reference;         /* owns the lists, or */
-    double *block;                           /* this does */
+    void *mapped;                            /* the file does */
+    int64_t mapped_bytes;
 };
 
 /* Computes the answer, or takes it from `folder`; leaves there what it computed. Without a folder (NULL or "") nothing
