@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Places: each tensor, table and job of a program gets its device memory. */
 #include "kernels/program.h"
+#include "kernels/tuning.h"
 #include "lib/checked.h"
 
 static int64_t batch_of(const struct cnn_program *p, struct cnn_shape shape)
@@ -94,6 +95,13 @@ static void carve_update(struct cnn_program *p)
     p->update.gradient = p->gradient;
 }
 
+static void carve_told(struct cnn_program *p)
+{
+    p->mapped = p->options.copies == CNN_COPIES_ANSWER && p->batch_words > 0 && p->batch_words <= MAPPED_WORDS;
+    p->told.device_answer = p->loss.answer;
+    p->told.device_count = cuda_carve(&p->memory, CUDA_WORKSPACE, p->mapped ? 1 : 0, "steps told to the host", -1);
+}
+
 static void bind_job(struct cnn_program *p, struct cuda_job *job, int index)
 {
     int l = (int)(job->layer - p->network->layers);
@@ -116,7 +124,9 @@ void cuda_bind(struct cnn_program *p)
 {
     carve_tensors(p);
     carve_loss(p);
+    carve_told(p);
     carve_update(p);
     for (int i = 0; i < p->job_count; i++)
         bind_job(p, &p->jobs[i], i);
+    cuda_fuse_bind(p);
 }

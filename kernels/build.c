@@ -126,6 +126,8 @@ int cuda_build(struct cnn_program *p, struct cnn_device *device, const struct cn
         goto no_memory;
     if (make_jobs(p, error))
         goto fail;
+    if (cuda_fuse(p, error))
+        goto fail;
     cuda_memory_begin(&p->memory, options->guarded);
     cuda_bind(p);
     if (!p->memory.overflow)
@@ -143,6 +145,7 @@ fail:
 void cuda_unbuild(struct cnn_program *p)
 {
     cuda_memory_free(&p->memory);
+    cuda_unfuse(p);
     cnn_operations_destroy(p->operations);
     cnn_algorithms_free(&p->algorithms);
     free(p->layers);

@@ -3,8 +3,10 @@
  * memory, to the device, and what it has to say back. */
 #include "kernels/fault.h"
 #include "kernels/program.h"
+#include "kernels/tuning.h"
 #include "lib/loss.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static int64_t image_words(const struct cnn_program *p)
@@ -23,12 +25,20 @@ static void stage(struct cnn_program *p, int slot, int b)
     memcpy(p->staging[b] + labels_at, from->host + labels_at, (size_t)from->count * sizeof(int32_t));
 }
 
+static int is_early(const struct cnn_program *p)
+{
+    return p->device->architecture >= 90;
+}
+
 /* A full batch is one copy; the labels stand behind the images. */
 cudaError_t cuda_copy_in(struct cnn_program *p, int b, int count, cudaStream_t stream)
 {
     const struct cuda_slot *to = &p->buffers[b];
     const float *staging = p->staging[b], *labels = staging + image_words(p) * p->options.batch;
     size_t images = (size_t)(image_words(p) * count) * sizeof(float);
+    if (p->mapped)
+        return cuda_bring_launch(to->images, staging, image_words(p) * count, image_words(p) * p->options.batch, count,
+                                 is_early(p), stream);
     if (count == p->options.batch)
         return cudaMemcpyAsync(to->images, staging, (size_t)p->batch_words * sizeof(float), cudaMemcpyHostToDevice,
                                stream);
@@ -46,6 +56,8 @@ cudaError_t cuda_bring(struct cnn_program *p, int slot, int b, cudaStream_t stre
 /* Loss after training and evaluation, labels after classification. */
 cudaError_t cuda_copy_out(struct cnn_program *p, enum cuda_part part, int count)
 {
+    if (p->mapped)
+        return cuda_tell_launch(&p->told, p->loss.predicted, part == CUDA_CLASSIFY ? count : 0, is_early(p), p->stream);
     if (part == CUDA_CLASSIFY)
         return cudaMemcpyAsync(p->answer_labels, p->loss.predicted, (size_t)count * sizeof(int32_t),
                                cudaMemcpyDeviceToHost, p->stream);
@@ -57,12 +69,24 @@ static enum cuda_part part_of(unsigned phase)
     return phase == CNN_PHASE_TRAIN ? CUDA_TRAIN : phase == CNN_PHASE_CLASSIFY ? CUDA_CLASSIFY : CUDA_EVALUATE;
 }
 
+/* Until the step has told that it is done. A step that failed never does: the stream knows. */
+static cudaError_t await_told(struct cnn_program *p)
+{
+    p->steps_told++;
+    for (int looks = 0; looks < MAPPED_LOOKS; looks++)
+        if (*p->told.count == p->steps_told) {
+            atomic_thread_fence(memory_order_acquire);
+            return cudaSuccess;
+        }
+    return cudaStreamSynchronize(p->stream);
+}
+
 int cuda_step_answer(struct cnn_program *p, unsigned phase, int slot, struct cnn_error *error)
 {
     stage(p, slot, 0);
     cudaError_t code = cuda_run(p, part_of(phase), 0); /* with both copies, recorded or not */
     if (!code)
-        code = cudaStreamSynchronize(p->stream);
+        code = p->mapped ? await_told(p) : cudaStreamSynchronize(p->stream);
     return cuda_check(code, error, "a step with its copies");
 }
 

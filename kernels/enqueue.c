@@ -92,10 +92,46 @@ static cudaError_t backward(struct cnn_program *p, const struct cuda_batch *batc
     return code;
 }
 
+static cudaError_t launch_stages(struct cnn_program *p, const struct cuda_stage *stages, int count,
+                                 const struct cuda_batch *batch)
+{
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; !code && i < count; i++) {
+        cuda_range_begin(p, stages[i].job->kernel->kind, (int)(stages[i].job->layer - p->network->layers));
+        code = stages[i].launch(&stages[i], batch, p->stream);
+        cuda_range_end(p);
+    }
+    return code;
+}
+
+/* Few images: stage by stage, one after another. The last stage forward may have done the loss. */
+static cudaError_t enqueue_stages(struct cnn_program *p, enum cuda_part part, const struct cuda_slot *buffer)
+{
+    const struct cuda_fusion *f = &p->fusion;
+    const struct cuda_batch batch = { .count = buffer->count,
+                                      .images = buffer->images,
+                                      .labels = part == CUDA_CLASSIFY ? NULL : buffer->labels,
+                                      .training = part == CUDA_TRAIN };
+    cudaError_t code = launch_stages(p, f->forward, f->forward_count, &batch);
+    if (!code && !f->forward[f->forward_count - 1].loss)
+        code = loss(p, buffer, part != CUDA_CLASSIFY, part == CUDA_TRAIN);
+    if (code || part != CUDA_TRAIN)
+        return code;
+    code = launch_stages(p, f->backward, f->backward_count, &batch);
+    if (code)
+        return code;
+    cuda_range_begin(p, CNN_OP_UPDATE, p->network->layer_count - 1);
+    code = cuda_fused_update_launch(&f->update, &p->update, &batch, p->stream);
+    cuda_range_end(p);
+    return code;
+}
+
 cudaError_t cuda_enqueue(struct cnn_program *p, enum cuda_part part, const struct cuda_slot *buffer, bool fork)
 {
     const struct cuda_batch batch = { .count = buffer->count, .images = buffer->images };
     cudaError_t code = cudaSuccess;
+    if (p->fusion.on)
+        return enqueue_stages(p, part, buffer);
     if (part != CUDA_TRAIN_BACKWARD)
         code = forward(p, &batch);
     if (!code && (part == CUDA_TRAIN || part == CUDA_EVALUATE || part == CUDA_CLASSIFY))

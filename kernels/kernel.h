@@ -87,6 +87,8 @@ struct cuda_job {
 struct cuda_batch {
     int count; /* images */
     const float *images;
+    const int32_t *labels; /* NULL: none are needed */
+    int training;          /* the loss makes a delta too */
 };
 
 struct cuda_kernel {

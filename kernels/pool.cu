@@ -4,6 +4,7 @@
  * division: last rows and columns that no window reaches are never read, and their gradient is written as 0. A step at
  * memory speed: each tensor is read or written once, windows overlap in the caches alone. Shared by all algorithms. */
 #include "kernels/pool_pairs.cuh"
+#include "kernels/pool_window.cuh"
 
 #define THREADS 256
 
@@ -15,31 +16,6 @@ struct pool_args {
     const float *dy;
     long long images;
 };
-
-__device__ static float window_sum(const cuda_layer &s, const float *in)
-{
-    float sum = 0;
-    for (int row = 0; row < s.kernel_rows; row++)
-        for (int col = 0; col < s.kernel_cols; col++)
-            sum += in[row * s.in_cols + col];
-    return sum;
-}
-
-/* Place in the map, from the window's corner, of its first maximum; a NaN is larger than any number. */
-__device__ static int window_maximum(const cuda_layer &s, const float *in)
-{
-    int at = 0;
-    float best = in[0];
-    for (int row = 0; row < s.kernel_rows; row++)
-        for (int col = 0; col < s.kernel_cols; col++) {
-            float value = in[row * s.in_cols + col];
-            if (value > best || (isnan(value) && !isnan(best))) {
-                best = value;
-                at = row * s.in_cols + col;
-            }
-        }
-    return at;
-}
 
 template <int KIND>
 __global__ static void __launch_bounds__(THREADS) forward_kernel(const __grid_constant__ pool_args a)

@@ -40,8 +40,23 @@ static void run_jobs(struct profile *profile, const struct cuda_batch *batch, bo
     }
 }
 
+static void run_stages(struct profile *profile, const struct cuda_stage *stages, int count,
+                       const struct cuda_batch *batch)
+{
+    struct cnn_program *p = profile->program;
+    for (int i = 0; !profile->code && i < count; i++) {
+        const struct cuda_job *job = stages[i].job;
+        struct cnn_profile_entry entry = { .kind = job->kernel->kind,
+                                           .layer = (int)(job->layer - p->network->layers),
+                                           .algorithm = job->kernel->algorithm,
+                                           .file = stages[i].file,
+                                           .flops_executed = (int64_t)(2 * stages[i].executed_macs * batch->count) };
+        finish(profile, entry, stages[i].launch(&stages[i], batch, p->stream));
+    }
+}
+
 /* The update is one kernel for all layers: it stands at the last one, whose gradient is ready first. */
-static void run_update(struct profile *profile)
+static void run_update(struct profile *profile, const struct cuda_batch *batch)
 {
     struct cnn_program *p = profile->program;
     int layer = p->network->layer_count - 1;
@@ -50,34 +65,59 @@ static void run_update(struct profile *profile)
     struct cnn_profile_entry entry = {
         .kind = CNN_OP_UPDATE, .layer = layer, .algorithm = "", .file = "kernels/update.cu"
     };
-    if (!profile->code && p->update.blocks > 0)
+    if (profile->code || p->update.blocks == 0)
+        return;
+    if (!p->fusion.on) {
         finish(profile, entry, cuda_update_launch(&p->update, p->stream));
+        return;
+    }
+    entry.file = "kernels/fused_update.cu";
+    entry.flops_executed = (int64_t)(2 * p->fusion.update.executed_macs * batch->count);
+    finish(profile, entry, cuda_fused_update_launch(&p->fusion.update, &p->update, batch, p->stream));
 }
 
+static void run_loss(struct profile *profile, enum cnn_phase phase, const struct cuda_slot *slot)
+{
+    struct cnn_program *p = profile->program;
+    int last = p->network->layer_count - 1;
+    struct cnn_profile_entry loss = { .kind = CNN_OP_LOSS, .layer = last, .algorithm = "", .file = "kernels/loss.cu" };
+    if (!profile->code)
+        finish(profile, loss,
+               cuda_loss_launch(&p->loss, p->outputs[last], phase == CNN_PHASE_CLASSIFY ? NULL : slot->labels,
+                                phase == CNN_PHASE_TRAIN ? p->deltas[last] : NULL, slot->count, p->stream));
+}
+
+/* Operation by operation, or stage by stage as the step runs. */
 static void run_step(struct profile *profile, enum cnn_phase phase, int buffer)
 {
     struct cnn_program *p = profile->program;
+    const struct cuda_fusion *f = &p->fusion;
     const struct cuda_slot *slot = &p->buffers[buffer];
-    const struct cuda_batch batch = { .count = slot->count, .images = slot->images };
     bool train = phase == CNN_PHASE_TRAIN, paper = p->options.copies == CNN_COPIES_PAPER;
-    int last = p->network->layer_count - 1;
-    struct cnn_profile_entry loss = { .kind = CNN_OP_LOSS, .layer = last, .algorithm = "", .file = "kernels/loss.cu" };
+    const struct cuda_batch batch = { .count = slot->count,
+                                      .images = slot->images,
+                                      .labels = phase == CNN_PHASE_CLASSIFY ? NULL : slot->labels,
+                                      .training = train };
     profile->code = cudaStreamSynchronize(p->stream);
     profile->last = profile->clock();
-    run_jobs(profile, &batch, false);
+    if (f->on)
+        run_stages(profile, f->forward, f->forward_count, &batch);
+    else
+        run_jobs(profile, &batch, false);
     if (!profile->code && paper) {
         profile->code = cuda_paper_exchange(p, phase, 0);
         profile->last = profile->clock(); /* the host's time is no operation's */
-    } else if (!profile->code) {
-        finish(profile, loss,
-               cuda_loss_launch(&p->loss, p->outputs[last], phase == CNN_PHASE_CLASSIFY ? NULL : slot->labels,
-                                train ? p->deltas[last] : NULL, slot->count, p->stream));
+    } else if (!f->on || !f->forward[f->forward_count - 1].loss) {
+        run_loss(profile, phase, slot);
     }
-    if (train)
+    if (!train)
+        return;
+    if (f->on)
+        run_stages(profile, f->backward, f->backward_count, &batch);
+    else
         run_jobs(profile, &batch, true);
-    if (train)
-        run_update(profile);
-    if (!profile->code && train && paper)
+    run_update(profile, &batch);
+    if (!profile->code && paper)
         profile->code = cuda_paper_finish(p, slot->count);
 }
 

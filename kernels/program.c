@@ -92,8 +92,12 @@ static int take_host_side(struct cnn_program *p, struct cnn_error *error)
     size_t batch = (size_t)p->options.batch, outputs = batch * (size_t)p->network->classes * sizeof(float);
     size_t bytes = (size_t)p->batch_words * sizeof(float);
     if (take_host((void **)&p->answer, sizeof *p->answer, error) ||
-        take_host((void **)&p->answer_labels, batch * sizeof(int32_t), error))
+        take_host((void **)&p->answer_labels, batch * sizeof(int32_t), error) ||
+        take_host((void **)&p->told.count, sizeof *p->told.count, error))
         return error->status;
+    p->told.answer = p->answer;
+    p->told.labels = p->answer_labels;
+    *p->told.count = 0;
     if (p->options.copies == CNN_COPIES_NONE)
         return CNN_OK;
     for (int i = 0; i < p->buffer_count; i++)
@@ -180,9 +184,10 @@ void cuda_release(struct cnn_program *p)
     for (int i = 0; i < 3; i++)
         if (streams[i])
             cudaStreamDestroy(streams[i]);
-    void *pinned[7] = { p->staging[0],    p->staging[1],         p->answer, p->answer_labels, p->host_outputs,
-                        p->host_gradient, p->host_input_gradient };
-    for (int i = 0; i < 7; i++)
+    void *pinned[8] = { p->staging[0],          p->staging[1],        p->answer,
+                        p->answer_labels,       p->host_outputs,      p->host_gradient,
+                        p->host_input_gradient, (void *)p->told.count };
+    for (int i = 0; i < 8; i++)
         if (pinned[i])
             cudaFreeHost(pinned[i]);
     for (int i = 0; p->slots && i < p->options.slots; i++)

@@ -4,6 +4,7 @@
 #define KERNELS_PROGRAM_H
 
 #include "kernels/device.h"
+#include "kernels/fused.h"
 #include "kernels/kernel.h"
 #include "kernels/memory.h"
 #include "kernels/shared.h"
@@ -42,6 +43,7 @@ struct cnn_program {
     struct cuda_job *jobs;
     int job_count;
     struct cuda_update update;
+    struct cuda_fusion fusion; /* of few images */
     struct cuda_loss loss;
 
     struct cuda_slot *slots; /* [options.slots] */
@@ -56,6 +58,10 @@ struct cnn_program {
     struct cuda_answer *answer;                                /* what a step brings back */
     int32_t *answer_labels;                                    /* [batch] */
     float *host_outputs, *host_gradient, *host_input_gradient; /* copies = paper */
+
+    bool mapped; /* copies = answer of small batches: kernels read and write pinned memory, mapped.cu */
+    struct cuda_told told;
+    unsigned steps_told; /* that the host waits for */
 
     bool watched;     /* by a profiler */
     double host_loss; /* copies = paper */

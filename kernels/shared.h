@@ -29,6 +29,22 @@ struct cuda_loss {
 cudaError_t cuda_loss_launch(const struct cuda_loss *loss, const float *outputs, const int32_t *labels, float *delta,
                              int count, cudaStream_t stream);
 
+/* Where a step tells the host that it is done; mapped.cu. */
+struct cuda_told {
+    struct cuda_answer *answer; /* pinned, as the rest of what the host reads */
+    int32_t *labels;
+    volatile unsigned *count; /* steps that are done */
+    const struct cuda_answer *device_answer;
+    unsigned *device_count;
+};
+
+/* A batch from pinned memory: so many words of images, and labels from `labels_at` on. early: dependent.cuh. */
+cudaError_t cuda_bring_launch(float *to, const float *from, int64_t images, int64_t labels_at, int labels, int early,
+                              cudaStream_t stream);
+/* The answer, `count` labels, and that they are there. */
+cudaError_t cuda_tell_launch(const struct cuda_told *told, const int32_t *labels, int count, int early,
+                             cudaStream_t stream);
+
 struct cuda_rates {
     float rate, momentum, decay;
 };

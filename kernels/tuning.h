@@ -61,4 +61,19 @@
 #define PRODUCT_JOIN_FLOATS 10.0
 #define SLICE_PUT 200.0
 
+/* A step of up to FEW_IMAGES images is fused where its convolutions are small: so many multiply-adds of a batch, beyond
+ * which tiles win by what they save of loads; weights of a map and maps as they fit in shared memory; floats of the
+ * outputs of small last layers, and their weights. */
+#define FUSED_MACS 16e6
+#define FUSED_WEIGHTS 2048
+#define FUSED_MAPS 256
+#define FUSED_OUTPUTS 2048
+#define FUSED_TAIL_WEIGHTS 16384
+#define FUSED_SLICES 16 /* blocks that share the pixels of a weight gradient */
+
+/* Up to so many words of a batch are brought over by a kernel instead of a copy engine. The host looks so often for the
+ * answer before it waits for the stream: about a millisecond, far beyond such a step. */
+#define MAPPED_WORDS (1 << 16)
+#define MAPPED_LOOKS (1 << 20)
+
 #endif

@@ -5,8 +5,7 @@
  * them and join their sums in a fixed tree. A layer with a connection table also gets its dense copy refreshed.
  *
  * Bytes: slices + 2 to 4 floats per parameter, coalesced; it runs at memory speed. */
-#include "kernels/math.cuh"
-#include "kernels/shared.h"
+#include "kernels/update.cuh"
 
 /* Where parameter i of a segment lies in a slice, and in the dense copy. Biases stand behind their map's weights. */
 __device__ static long long place_of(const cuda_segment &s, long long i, long long *dense)
@@ -54,17 +53,7 @@ __global__ static void __launch_bounds__(CUDA_UPDATE_THREADS) update_kernel(cuda
         if (!there || lane != 0)
             continue;
         long long at = s.at + i;
-        float w = update.parameters[at], v = gradient;
-        if (update.gradient)
-            update.gradient[at] = gradient;
-        if (s.decays && i < s.weights)
-            v += rates.decay * w;
-        if (update.velocity) {
-            v += rates.momentum * update.velocity[at];
-            update.velocity[at] = v;
-        }
-        w -= rates.rate * v;
-        update.parameters[at] = w;
+        float w = update_parameter(update, rates, at, gradient, s.decays && i < s.weights);
         if (s.dense && dense >= 0)
             s.dense[dense] = w;
     }

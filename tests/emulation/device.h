@@ -161,6 +161,10 @@ inline void __threadfence()
 {
 }
 
+inline void __threadfence_system()
+{
+}
+
 inline void __threadfence_block()
 {
 }
