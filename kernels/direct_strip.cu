@@ -10,6 +10,7 @@
 #define THREADS 128
 #define STRIP 4
 #define CHUNK 16 /* source maps whose weights are in shared memory at once */
+#define STAGED 4 /* maps whose outputs are */
 
 struct strip_args {
     direct_args d;
@@ -35,24 +36,63 @@ __device__ static void load_weights(const strip_args &a, float *weights, int fir
     }
 }
 
-template <int K, int MAPS, bool BACK>
-__device__ static void put(const strip_args &a, long long image, int map, int row, int col, float sum)
+/* One map's outputs of a thread's strip: bias and activation forward, the slope of the layer below backward. */
+template <bool BACK>
+__device__ __forceinline__ void finish(const strip_args &a, long long image, int map, int row, int col, int rows,
+                                       long long at, float (&value)[STRIP])
 {
     const direct_args &d = a.d;
-    int pixel = row * a.to_cols + col;
-    long long at = (image * a.to_maps + map) * a.to_rows * a.to_cols + pixel;
-    if (BACK) {
-        if (d.s.first && !isfinite(sum))
-            sum =
-                repair_gradient(d.s, d.weights, d.dy + image * d.s.out_maps * d.s.out_rows * d.s.out_cols, map, pixel);
-        d.dx[at] = d.below == CNN_LINEAR ? sum : sum * slope_of(d.below, d.x[at]);
-    } else {
-        float bias = d.bias[map];
-        sum += bias;
-        if (d.s.first && !isfinite(sum))
-            sum =
-                repair_output(d.s, d.weights, bias, d.x + image * d.s.in_maps * d.s.in_rows * d.s.in_cols, map, pixel);
-        d.y[at] = activate(d.s.activation, sum);
+    float bias = BACK ? 0 : d.bias[map], y[STRIP];
+#pragma unroll
+    for (int p = 0; p < STRIP; p++)
+        y[p] = BACK && d.below != CNN_LINEAR && p < rows ? d.x[at + p * a.to_cols] : 0;
+#pragma unroll
+    for (int p = 0; p < STRIP; p++) {
+        int pixel = (row + p) * a.to_cols + col;
+        value[p] += bias;
+        if (!d.s.first || isfinite(value[p]) || p >= rows)
+            continue;
+        value[p] =
+            BACK ? repair_gradient(d.s, d.weights, a.from + image * a.from_maps * a.from_rows * a.from_cols, map, pixel)
+                 : repair_output(d.s, d.weights, bias, a.from + image * a.from_maps * a.from_rows * a.from_cols, map,
+                                 pixel);
+    }
+    if (BACK && d.below != CNN_LINEAR)
+#pragma unroll
+        for (int p = 0; p < STRIP; p++)
+            value[p] *= slope_of(d.below, y[p]);
+    else if (!BACK)
+        activate_all(d.s.activation, value);
+}
+
+/* A thread's sums to memory. A loop over registers would be unrolled, which made the activation's code longer than the
+ * caches of instructions; so four maps at a time go through the thread's own places in shared memory. */
+template <int MAPS, bool BACK>
+__device__ __forceinline__ void put(const strip_args &a, long long image, int map0, int row, int col,
+                                    const float (&sum)[STRIP][MAPS], float *stage)
+{
+    int plane = a.to_rows * a.to_cols, rows = min(STRIP, a.to_rows - row), maps = min(MAPS, a.to_maps - map0);
+    long long at = (image * a.to_maps + map0) * plane + row * a.to_cols + col;
+    float *to = BACK ? a.d.dx : a.d.y;
+    stage += threadIdx.x;
+#pragma unroll 1
+    for (int map = 0; map < maps; map++, at += plane) {
+        float value[STRIP];
+        if (map % STAGED == 0)
+#pragma unroll
+            for (int m = 0; m < MAPS; m++)
+                if (m / STAGED == map / STAGED)
+#pragma unroll
+                    for (int p = 0; p < STRIP; p++)
+                        stage[(m % STAGED * STRIP + p) * THREADS] = sum[p][m];
+#pragma unroll
+        for (int p = 0; p < STRIP; p++)
+            value[p] = stage[(map % STAGED * STRIP + p) * THREADS];
+        finish<BACK>(a, image, map0 + map, row, col, rows, at, value);
+#pragma unroll
+        for (int p = 0; p < STRIP; p++)
+            if (p < rows)
+                to[at + p * a.to_cols] = value[p];
     }
 }
 
@@ -60,7 +100,8 @@ template <int K, int MAPS, bool BACK>
 __global__ static void __launch_bounds__(THREADS, MAPS == 8 ? 5 : 4) strip_kernel(const __grid_constant__ strip_args a)
 {
     constexpr int ROWS = STRIP + K - 1;
-    __shared__ __align__(16) float weights[CHUNK * K * K * MAPS];
+    constexpr int WEIGHTS = CHUNK * K * K * MAPS, OUTPUTS = STAGED * STRIP * THREADS;
+    __shared__ __align__(16) float shared[WEIGHTS > OUTPUTS ? WEIGHTS : OUTPUTS];
     int map0 = (int)(blockIdx.x % a.groups) * MAPS;
     long long item = (long long)(blockIdx.x / a.groups) * THREADS + threadIdx.x, strip_of_all, image;
     int col, strip, plane = a.from_rows * a.from_cols;
@@ -77,11 +118,11 @@ __global__ static void __launch_bounds__(THREADS, MAPS == 8 ? 5 : 4) strip_kerne
             sum[p][m] = 0;
     for (int first = 0; first < a.from_maps; first += CHUNK) {
         __syncthreads();
-        load_weights<K, MAPS, BACK>(a, weights, first, map0);
+        load_weights<K, MAPS, BACK>(a, shared, first, map0);
         __syncthreads();
         int count = min(CHUNK, a.from_maps - first);
         for (int source = 0; source < count; source++, from += plane) {
-            const float *w = weights + source * (K * K * MAPS);
+            const float *w = shared + source * (K * K * MAPS);
 #pragma unroll(MAPS == 8 ? K : 1)
             for (int j = 0; j < K; j++) {
                 float in[ROWS];
@@ -104,14 +145,9 @@ __global__ static void __launch_bounds__(THREADS, MAPS == 8 ? 5 : 4) strip_kerne
             }
         }
     }
-    if (item >= a.items)
-        return;
-#pragma unroll
-    for (int m = 0; m < MAPS; m++)
-#pragma unroll
-        for (int p = 0; p < STRIP; p++)
-            if (map0 + m < a.to_maps && strip * STRIP + p < a.to_rows)
-                put<K, MAPS, BACK>(a, image, map0 + m, strip * STRIP + p, col, sum[p][m]);
+    __syncthreads();
+    if (item < a.items)
+        put<MAPS, BACK>(a, image, map0, strip * STRIP, col, sum, shared);
 }
 
 /* Groups of 16 maps where they fill up at least as well, and where there are strips enough for the GPU. */

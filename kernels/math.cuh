@@ -21,6 +21,26 @@ __device__ __forceinline__ float activate(int kind, float x)
     }
 }
 
+template <int KIND, int N> __device__ __forceinline__ void activate_each(float (&x)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        x[i] = activate(KIND, x[i]);
+}
+
+/* Several at once: the choice is made once. */
+template <int N> __device__ __forceinline__ void activate_all(int kind, float (&x)[N])
+{
+    if (kind == CNN_TANH)
+        activate_each<CNN_TANH>(x);
+    else if (kind == CNN_LECUN_TANH)
+        activate_each<CNN_LECUN_TANH>(x);
+    else if (kind == CNN_LOGISTIC)
+        activate_each<CNN_LOGISTIC>(x);
+    else if (kind == CNN_RELU)
+        activate_each<CNN_RELU>(x);
+}
+
 /* The slope of the activation, from its value y. */
 __device__ __forceinline__ float slope_of(int kind, float y)
 {

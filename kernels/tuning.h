@@ -64,7 +64,7 @@
 /* A step of up to FEW_IMAGES images is fused where its convolutions are small: so many multiply-adds of a batch, beyond
  * which tiles win by what they save of loads; weights of a map and maps as they fit in shared memory; floats of the
  * outputs of small last layers, and their weights. */
-#define FUSED_MACS 16e6
+#define FUSED_MACS 24e6
 #define FUSED_WEIGHTS 2048
 #define FUSED_MAPS 256
 #define FUSED_OUTPUTS 2048

@@ -8,54 +8,64 @@
 #include "kernels/update.cuh"
 
 /* Where parameter i of a segment lies in a slice, and in the dense copy. Biases stand behind their map's weights. */
-__device__ static long long place_of(const cuda_segment &s, long long i, long long *dense)
+__device__ __forceinline__ long long place_of(const cuda_segment &s, long long i, long long *dense)
 {
-    *dense = -1;
+    long long pair, map;
+    int tap;
+    *dense = i < s.weights ? i : -1;
     if (i >= s.weights)
         return (i - s.weights) * (s.reduction + 1) + s.reduction;
-    long long pair, map;
-    int tap, in;
-    divide(i, s.taps, &pair, &tap);
-    if (s.first) {
-        map = s.pair_out[pair];
-        in = s.source[pair];
-    } else {
-        divide(pair, s.in_maps, &map, &in);
+    if (!s.first) {
+        divide(i, s.reduction, &map, &tap);
+        return i + map;
     }
-    long long inside = (long long)in * s.taps + tap;
-    *dense = map * s.reduction + inside;
-    return map * (s.reduction + 1) + inside;
+    divide(i, s.taps, &pair, &tap);
+    map = s.pair_out[pair];
+    *dense = map * s.reduction + (long long)s.source[pair] * s.taps + tap;
+    return *dense + map;
 }
 
-__device__ static float sum_slices(const cuda_segment &s, long long place, int lane)
+/* Whatever a thread needs from memory it asks for before it stores anything: several parameters are under way. */
+__global__ static void __launch_bounds__(CUDA_UPDATE_THREADS) update_kernel(const __grid_constant__ cuda_update update)
 {
-    float sum = 0;
-    const float *from = s.partial + place;
-#pragma unroll 8
-    for (int slice = lane; slice < s.slices; slice += s.lanes)
-        sum += from[slice * s.slice];
-    for (int step = s.lanes / 2; step; step /= 2)
-        sum += __shfl_xor_sync(0xffffffffu, sum, step, s.lanes);
-    return sum;
-}
-
-__global__ static void __launch_bounds__(CUDA_UPDATE_THREADS) update_kernel(cuda_update update)
-{
-    const cuda_segment s = update.segments[update.owners[blockIdx.x]];
+    constexpr int EACH = CUDA_UPDATE_EACH;
+    const cuda_segment &s = update.segments[update.owners[blockIdx.x]];
     const cuda_rates rates = *update.rates;
-    int groups = CUDA_UPDATE_THREADS / s.lanes, group = threadIdx.x / s.lanes, lane = threadIdx.x % s.lanes;
-    long long begin = (long long)(blockIdx.x - s.block_at) * groups * CUDA_UPDATE_EACH;
-    for (int each = 0; each < CUDA_UPDATE_EACH; each++) {
-        long long i = begin + each * groups + group, dense, parameters = s.weights + s.biases;
-        bool there = i < parameters;
-        long long place = place_of(s, there ? i : 0, &dense); /* lanes of a warp stay together for the tree */
-        float gradient = sum_slices(s, place, lane);
-        if (!there || lane != 0)
+    int lanes = s.lanes, groups = CUDA_UPDATE_THREADS / lanes, lane = threadIdx.x % lanes, slices = s.slices;
+    long long begin = (long long)(blockIdx.x - s.block_at) * groups * EACH + threadIdx.x / lanes;
+    long long weights = s.weights, parameters = weights + s.biases, dense[EACH], first = s.at, slice = s.slice;
+    const float *from[EACH];
+    float gradient[EACH], w[EACH], v[EACH], *copy = s.dense;
+    bool decays = s.decays;
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        long long i = begin + j * groups;
+        bool own = i < parameters && lane == 0;
+        from[j] = s.partial + place_of(s, min(i, parameters - 1), &dense[j]) + lane * slice;
+        gradient[j] = 0;
+        w[j] = own ? update.parameters[first + i] : 0;
+        v[j] = own && update.velocity ? update.velocity[first + i] : 0;
+    }
+#pragma unroll 4
+    for (int at = lane; at < slices; at += lanes)
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            gradient[j] += *from[j];
+            from[j] += lanes * slice;
+        }
+    for (int step = lanes / 2; step; step /= 2) /* lanes of a warp stay together for the tree */
+#pragma unroll
+        for (int j = 0; j < EACH; j++)
+            gradient[j] += __shfl_xor_sync(0xffffffffu, gradient[j], step, lanes);
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        long long i = begin + j * groups;
+        if (i >= parameters || lane != 0)
             continue;
-        long long at = s.at + i;
-        float w = update_parameter(update, rates, at, gradient, s.decays && i < s.weights);
-        if (s.dense && dense >= 0)
-            s.dense[dense] = w;
+        step_parameter(rates, gradient[j], decays && i < weights, &w[j], &v[j]);
+        store_parameter(update, first + i, gradient[j], w[j], v[j]);
+        if (copy && dense[j] >= 0)
+            copy[dense[j]] = w[j];
     }
 }
 
