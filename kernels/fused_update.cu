@@ -3,9 +3,9 @@
  * applies it at once, so that it never lies in memory.
  *
  * Fully connected layers: a thread per weight, which streams through once; bound by memory (weights read and written,
- * velocities too). Convolutions: a block per pair of maps (and slice of the pixels, where there are many), a thread per
- * pixel with the sums of all taps in registers, joined in a fixed tree; slices are added up, in order, by the block
- * that finishes last. Sub-sampling: a block per map. All of them are short sums: bound by latency. */
+ * velocities too). Convolutions: a warp or a block per pair of maps (and slice of the pixels, where there are many), a
+ * thread per pixel with the sums of all taps in registers, joined in a fixed tree; slices are added up, in order, by
+ * the block that finishes last. Sub-sampling: a block per map. All of them are short sums: bound by latency. */
 #include "kernels/dependent.cuh"
 #include "kernels/fused.h"
 #include "kernels/pool_window.cuh"
@@ -16,12 +16,13 @@
 #define WARPS (THREADS / 32)
 #define EACH 8    /* weights of a thread, fully connected */
 #define VALUES 32 /* sums of a thread, convolutions: taps, and behind the last the bias */
+#define ALONE_PIXELS 1024
 
 struct weights_of {
     cuda_layer s;
     const float *x, *dy;
     long long weight_at, bias_at; /* in the arena */
-    int begin, slices;            /* first block */
+    int begin, slices, alone;     /* first block; whether a warp has a pair of its own */
     float *partial;
     unsigned *tickets;
 };
@@ -83,21 +84,21 @@ __device__ __forceinline__ float block_totals(const float (&values)[VALUES], flo
 }
 
 struct pair_place {
-    int in, out, group, slice; /* group: of VALUES taps */
+    int in, out, group, begin, end, threads; /* group: of VALUES taps; pixels, dealt to so many threads */
 };
 
-/* Taps [VALUES group, VALUES (group + 1)) of a pair, over one slice of the pixels of all images: lane v of the first
- * warp gets the sum of tap v. K 0: any kernel. */
+/* A thread's part in the sums of taps [VALUES group, VALUES (group + 1)) of a pair. K 0: any kernel. */
 template <int K>
-__device__ __forceinline__ float pair_total(const fused_args &a, const weights_of &l, const pair_place &p,
-                                            float (&shared)[WARPS][VALUES])
+__device__ __forceinline__ void add_pixels(const fused_args &a, const weights_of &l, const pair_place &p,
+                                           float (&sums)[VALUES])
 {
     const cuda_layer &s = l.s;
-    int plane = s.out_rows * s.out_cols, pixels = a.images * plane, each = (pixels + l.slices - 1) / l.slices;
-    int end = min(pixels, (p.slice + 1) * each), cols = K ? K : s.kernel_cols;
-    float sums[VALUES] = { 0 };
+    int plane = s.out_rows * s.out_cols, cols = K ? K : s.kernel_cols;
+#pragma unroll
+    for (int v = 0; v < VALUES; v++)
+        sums[v] = 0;
 #pragma unroll 1
-    for (int i = p.slice * each + threadIdx.x; i < end; i += THREADS) {
+    for (int i = p.begin + (int)threadIdx.x % p.threads; i < p.end; i += p.threads) {
         int image = i / plane, pixel = i % plane;
         int top = pixel / s.out_cols * s.stride - s.pad, left = pixel % s.out_cols * s.stride - s.pad;
         const float *x = l.x + ((long long)image * s.in_maps + p.in) * s.in_rows * s.in_cols;
@@ -112,14 +113,13 @@ __device__ __forceinline__ float pair_total(const fused_args &a, const weights_o
                 sums[v] = fmaf(delta, x[row * s.in_cols + col], sums[v]);
         }
     }
-    return block_totals(sums, shared);
 }
 
 /* Apart from the others, whose registers are fewer. */
-__device__ __noinline__ static float any_pair_total(const fused_args &a, const weights_of &l, const pair_place &p,
-                                                    float (&shared)[WARPS][VALUES])
+__device__ __noinline__ static void add_any_pixels(const fused_args &a, const weights_of &l, const pair_place &p,
+                                                   float (&sums)[VALUES])
 {
-    return pair_total<0>(a, l, p, shared);
+    add_pixels<0>(a, l, p, sums);
 }
 
 /* Slices of the sums of one pair, added up by the block that finishes last. Returns whether this is it. */
@@ -144,26 +144,43 @@ __device__ static bool join_slices(const weights_of &l, int of_all, int slice, f
     return last;
 }
 
-/* The bias of an output map goes with its first pair. */
+/* A warp per pair where it has few pixels, a block or several where there are many. The bias of an output map goes with
+ * its first pair. */
 __device__ static void update_conv(const fused_args &a, const weights_of &l, int block, const cuda_rates &rates)
 {
     __shared__ float shared[WARPS][VALUES];
     const cuda_layer &s = l.s;
-    int slice = block % l.slices, of_all = block / l.slices, groups = s.taps / VALUES + 1;
+    int pixels = a.images * s.out_rows * s.out_cols, each = (pixels + l.slices - 1) / l.slices,
+        slice = block % l.slices;
+    int groups = s.taps / VALUES + 1, pairs = s.first ? s.first[s.out_maps] : s.in_maps * s.out_maps, v = threadIdx.x;
+    int of_all = l.alone ? block * WARPS + v / 32 : block / l.slices;
+    if (of_all >= pairs * groups)
+        return; /* a warp alone */
     int pair = of_all / groups, group = of_all % groups, out = s.first ? s.pair_out[pair] : pair / s.in_maps;
     int in = s.first ? s.source[pair] : pair % s.in_maps, first = s.first ? s.first[out] : out * s.in_maps;
-    pair_place p = { in, out, group, slice };
-    float sum;
+    pair_place p = { in, out, group, slice * each, min(pixels, (slice + 1) * each), l.alone ? 32 : THREADS };
+    float sums[VALUES], sum;
     if (s.kernel_rows == 5 && s.kernel_cols == 5)
-        sum = pair_total<5>(a, l, p, shared);
+        add_pixels<5>(a, l, p, sums);
     else if (s.kernel_rows == 3 && s.kernel_cols == 3)
-        sum = pair_total<3>(a, l, p, shared);
-    else
-        sum = any_pair_total(a, l, p, shared);
+        add_pixels<3>(a, l, p, sums);
+    else {
+        float others[VALUES]; /* in memory, which the sums above are not to be */
+        add_any_pixels(a, l, p, others);
+#pragma unroll
+        for (int i = 0; i < VALUES; i++)
+            sums[i] = others[i];
+    }
+    if (l.alone) {
+        v %= 32;
+        sum = warp_totals<VALUES / 2>(sums);
+    } else {
+        sum = block_totals(sums, shared);
+    }
     if (l.slices > 1 && !join_slices(l, of_all, slice, &sum))
         return;
-    int tap = group * VALUES + threadIdx.x;
-    if (threadIdx.x >= VALUES || tap > s.taps || (tap == s.taps && pair != first))
+    int tap = group * VALUES + v;
+    if (v >= VALUES || tap > s.taps || (tap == s.taps && pair != first))
         return;
     bool bias = tap == s.taps;
     long long at = bias ? l.bias_at + out : l.weight_at + (long long)pair * s.taps + tap;
@@ -227,6 +244,13 @@ static int64_t pairs_of(const cuda_job *job)
     return s->connected ? (int64_t)s->in_maps * s->out_maps : job->layer->pairs;
 }
 
+/* Of few pixels and many pairs. */
+static int is_alone(const cuda_job *job)
+{
+    const cuda_layer *s = job->shape;
+    return (int64_t)job->batch * s->out_rows * s->out_cols <= ALONE_PIXELS && pairs_of(job) >= job->multiprocessors;
+}
+
 /* A thread has about four pixels, or as many slices as there may be. */
 int cuda_fused_slices(const cuda_job *job)
 {
@@ -252,7 +276,8 @@ static long long blocks_of(const cuda_job *job, int slices)
     const cuda_layer *s = job->shape;
     if (s->full)
         return ((long long)s->out_maps * (s->reduction + 1) + THREADS * EACH - 1) / (THREADS * EACH);
-    return s->kind == CNN_SUBSAMPLE ? s->out_maps : pairs_of(job) * (s->taps / VALUES + 1) * slices;
+    int64_t parts = s->kind == CNN_SUBSAMPLE ? s->out_maps : pairs_of(job) * (s->taps / VALUES + 1);
+    return s->kind != CNN_SUBSAMPLE && is_alone(job) ? (parts + WARPS - 1) / WARPS : parts * slices;
 }
 
 cudaError_t cuda_fused_update_launch(const cuda_fused_update *fused, const cuda_update *update, const cuda_batch *batch,
@@ -265,9 +290,10 @@ cudaError_t cuda_fused_update_launch(const cuda_fused_update *fused, const cuda_
     a.count = fused->count;
     for (int i = 0; i < fused->count; i++) {
         const cuda_job *job = fused->layers[i];
-        a.layers[i] = weights_of{ *job->shape,           cuda_job_input(job, batch), job->dy,
-                                  job->layer->weight_at, job->layer->bias_at,        (int)blocks,
-                                  fused->slices[i],      fused->partial[i],          fused->tickets[i] };
+        a.layers[i] = weights_of{
+            *job->shape, cuda_job_input(job, batch), job->dy,       job->layer->weight_at, job->layer->bias_at,
+            (int)blocks, fused->slices[i],           is_alone(job), fused->partial[i],     fused->tickets[i]
+        };
         blocks += blocks_of(job, fused->slices[i]);
         if (blocks > 0x7fffffffLL)
             return cudaErrorInvalidConfiguration;

@@ -38,6 +38,18 @@
 #define WGMMA_WEIGHTS_TERMS 512
 #define WGMMA_WEIGHTS_MACS 1e9
 
+/* Convolutions whose rows are images: from so many of them and so many maps on, and where useful multiply-adds of a
+ * multiprocessor come to so many in a clock. They are reckoned from its tf32 multiply-adds in a clock, bytes that L2
+ * gives it, the start of a block, and an output put. */
+#define IMAGES_BATCH 48
+#define IMAGES_MAPS 12
+#define IMAGES_TF32 120.0
+#define IMAGES_FP32 70.0
+#define IMAGES_MACS 900.0
+#define IMAGES_BYTES 26.0
+#define IMAGES_START 4000.0
+#define IMAGES_PUT 0.25
+
 /* Strips are taken from this many threads per multiprocessor on; in tf32 up to fewer maps than these, where tensor
  * cores do better. */
 #define STRIP_ITEMS 64
@@ -65,7 +77,7 @@
  * which tiles win by what they save of loads; weights of a map and maps as they fit in shared memory; floats of the
  * outputs of small last layers, and their weights. */
 #define FUSED_MACS 24e6
-#define FUSED_WEIGHTS 2048
+#define FUSED_WEIGHTS 3072
 #define FUSED_MAPS 256
 #define FUSED_OUTPUTS 2048
 #define FUSED_TAIL_WEIGHTS 16384

@@ -38,6 +38,21 @@ template <int GROUPS> __device__ __forceinline__ void wgmma_wait()
 #endif
 }
 
+/* Registers change hands between groups of four warps of a block of three: two get more than they were started with. */
+__device__ __forceinline__ void registers_more()
+{
+#if HAS_WGMMA
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+#endif
+}
+
+__device__ __forceinline__ void registers_fewer()
+{
+#if HAS_WGMMA
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+#endif
+}
+
 /* Barriers in shared memory on which copies by the engine count as arrivals. */
 __device__ __forceinline__ void barrier_init(unsigned long long *barrier, int arrivals)
 {

@@ -11,8 +11,11 @@ enum {
     EMULATED_CONV_TERMS = TENSOR_CONV_TERMS,
     EMULATED_WEIGHTS_MAPS = WGMMA_WEIGHTS_MAPS,
     EMULATED_WEIGHTS_TERMS = WGMMA_WEIGHTS_TERMS,
+    EMULATED_IMAGES_BATCH = IMAGES_BATCH,
+    EMULATED_IMAGES_MAPS = IMAGES_MAPS,
 };
 static const double emulated_conv_macs = TENSOR_CONV_MACS, emulated_weights_macs = WGMMA_WEIGHTS_MACS;
+static const double emulated_images_tf32 = IMAGES_TF32, emulated_images_fp32 = IMAGES_FP32;
 
 #undef TENSOR_CONV_MAPS
 #undef TENSOR_CONV_TERMS
@@ -20,11 +23,19 @@ static const double emulated_conv_macs = TENSOR_CONV_MACS, emulated_weights_macs
 #undef WGMMA_WEIGHTS_MAPS
 #undef WGMMA_WEIGHTS_TERMS
 #undef WGMMA_WEIGHTS_MACS
+#undef IMAGES_BATCH
+#undef IMAGES_MAPS
+#undef IMAGES_TF32
+#undef IMAGES_FP32
 #define TENSOR_CONV_MAPS emulated_limit(EMULATED_CONV_MAPS)
 #define TENSOR_CONV_TERMS emulated_limit(EMULATED_CONV_TERMS)
 #define TENSOR_CONV_MACS emulated_limit(emulated_conv_macs)
 #define WGMMA_WEIGHTS_MAPS emulated_limit(EMULATED_WEIGHTS_MAPS)
 #define WGMMA_WEIGHTS_TERMS emulated_limit(EMULATED_WEIGHTS_TERMS)
 #define WGMMA_WEIGHTS_MACS emulated_limit(emulated_weights_macs)
+#define IMAGES_BATCH emulated_limit(EMULATED_IMAGES_BATCH)
+#define IMAGES_MAPS emulated_limit(EMULATED_IMAGES_MAPS)
+#define IMAGES_TF32 emulated_limit(emulated_images_tf32)
+#define IMAGES_FP32 emulated_limit(emulated_images_fp32)
 
 #endif

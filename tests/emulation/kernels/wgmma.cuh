@@ -13,6 +13,14 @@ inline void wgmma_fence()
 {
 }
 
+inline void registers_more()
+{
+}
+
+inline void registers_fewer()
+{
+}
+
 /* One lane's part in a product. */
 struct emulated_wgmma {
     float *d;

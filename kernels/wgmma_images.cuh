@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/* Convolutions of stride 1 over many images on Hopper's tensor cores, forward and backward through the data. Rows of
+ * the product are images: a block has P neighbouring output pixels of a row of a map, for 64 or 128 images and all the
+ * maps of a tile. An input pixel is then a piece of memory of its own, [images][16 maps], which the copy engine brings
+ * once, which each warp takes into registers once, and which meets the weights of every tap that reaches one of the P
+ * outputs from there: up to KERNEL products for each. Pixels beside the map are never touched, so that backward through
+ * the data, where half of all taps are, costs what forward does.
+ *
+ * Tensors are packed for it first, [16 maps][row][col][images][16 maps], and weights as products take them.
+ *
+ * Bound: the tensor cores, N / 2 clocks for 64 images x N maps x 8 terms; shared memory gives the weights in N / 4. L2
+ * gives (P + KERNEL - 1) pixels and the weights of a kernel's row for P x KERNEL products: 24 bytes per clock at 5
+ * pixels x 128 maps and 5 x 5, near what it has; fewer maps or pixels are bound by that.
+ *
+ * fp32: values are split into high and low halves in registers, weights lie as both; sums of 16 terms are added up in
+ * fp32 registers. */
+#ifndef KERNELS_WGMMA_IMAGES_CUH
+#define KERNELS_WGMMA_IMAGES_CUH
+
+#include "kernels/direct.cuh"
+#include "kernels/tensor.cuh"
+#include "kernels/wgmma.cuh"
+
+#include <limits.h>
+#include <math.h>
+
+#define DEPTH 16        /* source maps of a piece: two steps of 8 terms */
+#define MULTIPLIERS 256 /* threads: two groups of four warps */
+#define THREADS 384     /* and one group that has the copy engine bring what they need */
+#define PACK_THREADS 256
+#define PACKED_PIXELS 32
+
+struct images_args {
+    direct_args d;
+    const float *from, *pieces, *weights;
+    int from_maps, from_rows, from_cols, to_maps, to_rows, to_cols, pad, back;
+    int chunks;      /* of DEPTH source maps */
+    int strips;      /* of P outputs in a row */
+    int map_blocks;  /* of a tile's maps */
+    int whole_fours; /* outputs can be written four at a time */
+};
+
+/* A block's tile: two groups of four warps. Where they share the maps (SHARED) each has its own 64 of 128 images;
+ * otherwise both have the same 64, and N maps each. */
+template <int KERNEL_, int N_, int P_, bool SHARED_, int PRODUCTS_> struct images_tile {
+    static constexpr int KERNEL = KERNEL_, N = N_, P = P_, PRODUCTS = PRODUCTS_;
+    static constexpr bool SHARED = SHARED_;
+    static constexpr int IMAGES = SHARED ? 128 : 64, MAPS = SHARED ? N : 2 * N;
+    static constexpr int PARTS = PRODUCTS == 3 ? 2 : 1, PIECE = IMAGES * DEPTH;
+    static constexpr int STEP = PARTS * MAPS * 8, ROW = KERNEL * 2 * STEP; /* words: of a step, of a kernel's row */
+    static constexpr int STAGE = 16 * 8 * P;                               /* a warp's outputs on their way out */
+    static constexpr int SLOTS = 8, ROW_SLOTS = PRODUCTS == 3 ? 2 : 3;
+    static constexpr int WORDS = SLOTS * PIECE + ROW_SLOTS * ROW + MULTIPLIERS / 32 * STAGE;
+    static constexpr size_t BYTES = WORDS * sizeof(float) + 2 * (SLOTS + ROW_SLOTS) * sizeof(long long);
+};
+
+/* Rows and columns of the input that a block's outputs reach, and its images and maps. */
+template <class T> struct images_place {
+    int row, left, image_block, map_block, row0, rows, col0, cols; /* row0: of the kernel; col0: of the strip's reach */
+
+    __device__ __forceinline__ images_place(const images_args &a)
+    {
+        int rest = (int)blockIdx.x;
+        map_block = rest % a.map_blocks;
+        rest /= a.map_blocks;
+        left = rest % a.strips * T::P;
+        rest /= a.strips;
+        row = rest % a.to_rows;
+        image_block = rest / a.to_rows;
+        row0 = max(0, a.pad - row);
+        rows = min(T::KERNEL, a.from_rows + a.pad - row) - row0;
+        col0 = max(0, a.pad - left);
+        cols = min(T::P + T::KERNEL - 1, a.from_cols + a.pad - left) - col0;
+    }
+};
+
+/* Pieces and rows of weights on their way to shared memory, by the copy engine: a barrier for each place that is
+ * filled, and one for each that all warps have done with. */
+template <class T> struct images_supply {
+    float *slots, *row_slots;
+    unsigned long long *filled, *emptied, *row_filled, *row_emptied;
+
+    __device__ __forceinline__ images_supply(float *memory)
+    {
+        slots = memory;
+        row_slots = memory + T::SLOTS * T::PIECE;
+        filled = (unsigned long long *)(memory + T::WORDS);
+        emptied = filled + T::SLOTS;
+        row_filled = emptied + T::SLOTS;
+        row_emptied = row_filled + T::ROW_SLOTS;
+    }
+
+    __device__ __forceinline__ void start()
+    {
+        for (int i = 0; i < T::SLOTS; i++) {
+            barrier_init(filled + i, 1);
+            barrier_init(emptied + i, MULTIPLIERS / 32);
+        }
+        for (int i = 0; i < T::ROW_SLOTS; i++) {
+            barrier_init(row_filled + i, 1);
+            barrier_init(row_emptied + i, MULTIPLIERS / 32);
+        }
+        barrier_fence();
+    }
+
+    /* One thread brings everything, in the order in which it is used, as places become free. */
+    __device__ __forceinline__ void bring(const images_args &a, const images_place<T> &p)
+    {
+        long long plane = (long long)a.from_rows * a.from_cols;
+        int slot = 0, round = 0, row_slot = 0, row_round = 0;
+        for (int chunk = 0; chunk < a.chunks; chunk++) {
+            long long first = ((long long)p.image_block * a.chunks + chunk) * plane +
+                              (p.row - a.pad + p.row0) * a.from_cols + p.left - a.pad + p.col0;
+            const float *piece = a.pieces + first * T::PIECE;
+            const float *weights =
+                a.weights + (((long long)p.map_block * a.chunks + chunk) * T::KERNEL + p.row0) * T::ROW;
+            for (int row = 0; row < p.rows; row++, weights += T::ROW, piece += (a.from_cols - p.cols) * T::PIECE) {
+                if (row_round > 0)
+                    barrier_wait(row_emptied + row_slot, (row_round - 1) % 2);
+                bulk_copy(row_slots + row_slot * T::ROW, weights, T::ROW * 4, row_filled + row_slot);
+                row_slot = row_slot + 1 < T::ROW_SLOTS ? row_slot + 1 : 0;
+                row_round += row_slot == 0;
+                for (int col = 0; col < p.cols; col++, piece += T::PIECE) {
+                    if (round > 0)
+                        barrier_wait(emptied + slot, (round - 1) % 2);
+                    bulk_copy(slots + slot * T::PIECE, piece, T::PIECE * 4, filled + slot);
+                    slot = slot + 1 < T::SLOTS ? slot + 1 : 0;
+                    round += slot == 0;
+                }
+            }
+        }
+    }
+
+    /* A thread's values of a piece: images lane / 4 and 8 on of its warp's 16, terms lane % 4 and 4 on, of two steps.
+     */
+    __device__ __forceinline__ void take(int piece, float (&values)[2][4])
+    {
+        int lane = threadIdx.x % 32, warp = threadIdx.x / 32, slot = piece % T::SLOTS;
+        const float *at = slots + slot * T::PIECE + (T::SHARED ? warp : warp % 4) * 128 + lane;
+        barrier_wait(filled + slot, piece / T::SLOTS % 2);
+#pragma unroll
+        for (int step = 0; step < 2; step++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) /* [8 images][half][8][4] */
+                values[step][i] = at[step * (T::IMAGES * 8) + i % 2 * 64 + i / 2 * 32];
+        __syncwarp();
+        if (lane == 0)
+            barrier_arrive(emptied + slot);
+    }
+};
+
+/* A warp's sums of 16 images, 8 maps and P pixels leave by way of shared memory, so that lanes write neighbours: V
+ * pixels each. */
+template <class T, int V>
+__device__ __forceinline__ void put_maps(const images_args &a, const images_place<T> &p, const float *stage, int image0,
+                                         int map0)
+{
+    constexpr int ROUNDS = T::P / V; /* for 4 images x 8 maps */
+    const direct_args &d = a.d;
+    int lane = threadIdx.x % 32, plane = a.to_rows * a.to_cols;
+    long long places[ROUNDS];
+    float bias[ROUNDS];
+    int images[ROUNDS], maps[ROUNDS];
+    bool inside[ROUNDS];
+#pragma unroll
+    for (int u = 0; u < ROUNDS; u++) {
+        int i = u * 32 + lane, run = i / ROUNDS, pixel = i % ROUNDS * V;
+        images[u] = image0 + run / 8;
+        maps[u] = map0 + run % 8;
+        inside[u] = maps[u] < a.to_maps && p.left + pixel < a.to_cols;
+        places[u] = ((long long)images[u] * a.to_maps + maps[u]) * plane + p.row * a.to_cols + p.left + pixel;
+        bias[u] = !a.back && inside[u] ? d.bias[maps[u]] : 0;
+    }
+    float *to = a.back ? d.dx : d.y;
+#pragma unroll 1
+    for (int four = 0; four < 4; four++, stage += 32 * T::P) {
+        float value[ROUNDS][V], y[ROUNDS][V];
+#pragma unroll
+        for (int u = 0; u < ROUNDS; u++) {
+            bool there = inside[u] && images[u] + four * 4 < d.images;
+            long long at = places[u] + (long long)four * 4 * a.to_maps * plane;
+#pragma unroll
+            for (int v = 0; v < V; v++) {
+                value[u][v] = stage[(u * 32 + lane) * V + v] + bias[u];
+                y[u][v] = 0;
+            }
+            if (!a.back || d.below == CNN_LINEAR || !there)
+                continue;
+            if constexpr (V == 4) {
+                float4 below = *(const float4 *)(d.x + at);
+                y[u][0] = below.x;
+                y[u][1] = below.y;
+                y[u][2] = below.z;
+                y[u][3] = below.w;
+            } else {
+                y[u][0] = d.x[at];
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < ROUNDS; u++) {
+            int image = images[u] + four * 4;
+            bool there = inside[u] && image < d.images;
+            long long at = places[u] + (long long)four * 4 * a.to_maps * plane;
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                if ((T::PRODUCTS == 3 || d.s.first) && there && !isfinite(value[u][v])) {
+                    int pixel = (int)((at + v) % plane);
+                    const float *from = a.from + (long long)image * a.from_maps * a.from_rows * a.from_cols;
+                    value[u][v] = a.back ? repair_gradient(d.s, d.weights, from, maps[u], pixel)
+                                         : repair_output(d.s, d.weights, bias[u], from, maps[u], pixel);
+                }
+            if (!a.back)
+                activate_all(d.s.activation, value[u]);
+            else if (d.below != CNN_LINEAR)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    value[u][v] *= slope_of(d.below, y[u][v]);
+            if (!there)
+                continue;
+            if constexpr (V == 4)
+                *(float4 *)(to + at) = make_float4(value[u][0], value[u][1], value[u][2], value[u][3]);
+            else
+                to[at] = value[u][0];
+        }
+    }
+}
+
+template <class T> struct images_sums {
+    float sum[T::P][T::N / 2];
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int p = 0; p < T::P; p++)
+#pragma unroll
+            for (int i = 0; i < T::N / 2; i++)
+                sum[p][i] = 0;
+    }
+
+    /* A piece, `reach` columns from the strip's first tap, meets the weights of a kernel's row. `meanwhile` runs while
+     * the tensor cores do. */
+    template <class DO>
+    __device__ __forceinline__ void add(const float (&values)[2][4], const float *weights, int reach, DO meanwhile)
+    {
+        tensor_operand<T::PRODUCTS, 4> a[2];
+        bool first = true;
+        a[0].take(values[0]);
+        a[1].take(values[1]);
+        if constexpr (T::PRODUCTS == 1) {
+            wgmma_fence();
+#pragma unroll
+            for (int p = 0; p < T::P; p++)
+                if (reach - p >= 0 && reach - p < T::KERNEL)
+#pragma unroll
+                    for (int step = 0; step < 2; step++)
+                        wgmma<T::N>::multiply(sum[p], a[step].high, weights + ((reach - p) * 2 + step) * T::STEP, true);
+            wgmma_commit();
+            meanwhile();
+            wgmma_wait<0>();
+#pragma unroll
+            for (int p = 0; p < T::P; p++)
+                wgmma_hold(sum[p]);
+        } else {
+#pragma unroll
+            for (int p = 0; p < T::P; p++) {
+                if (reach - p < 0 || reach - p >= T::KERNEL)
+                    continue;
+                float part[T::N / 2];
+                wgmma_fence();
+#pragma unroll
+                for (int step = 0; step < 2; step++) {
+                    const float *high = weights + ((reach - p) * 2 + step) * T::STEP, *low = high + T::MAPS * 8;
+                    wgmma<T::N>::multiply(part, a[step].low, high, step > 0);
+                    wgmma<T::N>::multiply(part, a[step].high, low, true);
+                    wgmma<T::N>::multiply(part, a[step].high, high, true);
+                }
+                wgmma_commit();
+                if (first)
+                    meanwhile();
+                first = false;
+                wgmma_wait<0>();
+                wgmma_hold(part);
+#pragma unroll
+                for (int i = 0; i < T::N / 2; i++)
+                    sum[p][i] += part[i];
+            }
+        }
+    }
+};
+
+template <class T>
+__global__ static void __launch_bounds__(THREADS, 1) images_kernel(const __grid_constant__ images_args a)
+{
+    extern __shared__ __align__(128) float memory[];
+    const images_place<T> p(a);
+    images_supply<T> supply(memory);
+    if (threadIdx.x == 0)
+        supply.start();
+    __syncthreads();
+    if (threadIdx.x >= MULTIPLIERS) {
+        registers_fewer();
+        if (threadIdx.x == MULTIPLIERS)
+            supply.bring(a, p);
+        return;
+    }
+    registers_more();
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rows = a.chunks * p.rows, pieces = rows * p.cols, piece = 0;
+    int own_maps = T::SHARED ? 0 : warp / 4 * T::N;
+    images_sums<T> sums;
+    float values[2][4];
+    sums.clear();
+    if (pieces > 0)
+        supply.take(0, values);
+    for (int row = 0; row < rows; row++) {
+        int slot = row % T::ROW_SLOTS;
+        const float *weights = supply.row_slots + slot * T::ROW + own_maps * 8;
+        barrier_wait(supply.row_filled + slot, row / T::ROW_SLOTS % 2);
+#pragma unroll
+        for (int reach = 0; reach < T::P + T::KERNEL - 1; reach++) {
+            if (reach < p.col0 || reach >= p.col0 + p.cols)
+                continue;
+            piece++;
+            sums.add(values, weights, reach, [&] {
+                if (piece < pieces)
+                    supply.take(piece, values);
+            });
+        }
+        if (lane == 0)
+            barrier_arrive(supply.row_emptied + slot);
+    }
+    int image0 = p.image_block * T::IMAGES + (T::SHARED ? warp : warp % 4) * 16;
+    int map0 = p.map_block * T::MAPS + own_maps;
+    float *stage = memory + T::SLOTS * T::PIECE + T::ROW_SLOTS * T::ROW + warp * T::STAGE;
+#pragma unroll
+    for (int j = 0; j < T::N / 8; j++) {
+        if (map0 + j * 8 >= a.to_maps)
+            break;
+        __syncwarp();
+#pragma unroll
+        for (int pixel = 0; pixel < T::P; pixel++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                stage[((lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2) * T::P + pixel] = sums.sum[pixel][j * 4 + i];
+        __syncwarp();
+        if (T::P % 4 == 0 && a.whole_fours)
+            put_maps<T, T::P % 4 ? 1 : 4>(a, p, stage, image0, map0 + j * 8);
+        else
+            put_maps<T, 1>(a, p, stage, image0, map0 + j * 8);
+    }
+}
+
+/* [image block][chunk of 16 maps][pixel][step][images / 8][2][8 images][4 maps]; zero where there is none. A block
+ * packs 8 images x 16 maps x 32 pixels. */
+template <int IMAGES>
+__global__ static void __launch_bounds__(PACK_THREADS)
+    pack_images_kernel(const __grid_constant__ images_args a, float *pieces)
+{
+    __shared__ float shared[8 * (DEPTH * (PACKED_PIXELS + 1) + 4)]; /* images apart by 4 banks */
+    int plane = a.from_rows * a.from_cols, tiles = (plane + PACKED_PIXELS - 1) / PACKED_PIXELS;
+    int tile = (int)(blockIdx.x % tiles), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int chunk = (int)(blockIdx.x / tiles % a.chunks), eight = (int)(blockIdx.x / tiles / a.chunks);
+    int image = eight * 8 + warp, pixel = tile * PACKED_PIXELS + lane;
+    const float *from = a.from + ((long long)image * a.from_maps + chunk * DEPTH) * plane + pixel;
+    float *own = shared + warp * (DEPTH * (PACKED_PIXELS + 1) + 4);
+    bool there = image < a.d.images && pixel < plane;
+#pragma unroll
+    for (int map = 0; map < DEPTH; map++)
+        own[map * (PACKED_PIXELS + 1) + lane] =
+            there && chunk * DEPTH + map < a.from_maps ? from[(long long)map * plane] : 0;
+    __syncthreads();
+    const float *value = shared + lane / 4 * (DEPTH * (PACKED_PIXELS + 1) + 4) + lane % 4 * (PACKED_PIXELS + 1);
+    long long first = ((long long)(eight * 8 / IMAGES) * a.chunks + chunk) * plane + tile * PACKED_PIXELS;
+    float *to = pieces + first * (IMAGES * DEPTH) + eight * 8 % IMAGES / 8 * 64 + lane;
+    int pixels = min(PACKED_PIXELS, plane - tile * PACKED_PIXELS);
+    for (int i = warp; i < pixels; i += PACK_THREADS / 32)
+#pragma unroll
+        for (int quarter = 0; quarter < 4; quarter++)
+            to[(long long)i * (IMAGES * DEPTH) + quarter / 2 * (IMAGES * 8) + quarter % 2 * 32] =
+                value[quarter * 4 * (PACKED_PIXELS + 1) + i];
+}
+
+/* [block of maps][chunk][kernel row][kernel column][step][high, low][maps / 8][2][8 maps][4 source maps] */
+template <class T>
+__global__ static void __launch_bounds__(PACK_THREADS)
+    pack_weights_kernel(const __grid_constant__ images_args a, float *weights, long long count)
+{
+    FOR_EACH_ELEMENT(i, count)
+    {
+        int inside, chunk, tap, at, taps = T::KERNEL * T::KERNEL;
+        long long rest, block;
+        divide(i, taps * 2 * T::STEP, &rest, &inside);
+        divide(rest, a.chunks, &block, &chunk);
+        tap = inside / (2 * T::STEP);
+        at = inside % T::STEP % (T::MAPS * 8);
+        int from = chunk * DEPTH + inside / T::STEP % 2 * 8 + at / 32 % 2 * 4 + at % 4;
+        int map = (int)block * T::MAPS + at / 64 * 8 + at / 4 % 8;
+        float weight = 0;
+        if (map < a.to_maps && from < a.from_maps)
+            weight = a.back ? a.d.s.dense[((long long)from * a.to_maps + map) * taps + taps - 1 - tap]
+                            : a.d.s.dense[((long long)map * a.from_maps + from) * taps + tap];
+        float high = __uint_as_float(__float_as_uint(tf32_round(weight)) & 0xffffe000u);
+        weights[i] = inside % T::STEP < T::MAPS * 8 ? high : tf32_round(weight - high);
+    }
+}
+
+/* The tiles: N, P, whether the groups share the maps. */
+#define IMAGES_TILES(TILE) \
+    TILE(0, 64, 5, false)  \
+    TILE(1, 64, 4, false)  \
+    TILE(2, 48, 5, false)  \
+    TILE(3, 64, 4, true)   \
+    TILE(4, 48, 5, true)   \
+    TILE(5, 32, 8, true)   \
+    TILE(6, 32, 5, true)   \
+    TILE(7, 24, 8, true)   \
+    TILE(8, 16, 8, true)
+
+struct images_shape {
+    int n, p, shared;
+    int maps() const
+    {
+        return shared ? n : 2 * n;
+    }
+    int images() const
+    {
+        return shared ? 128 : 64;
+    }
+};
+
+#define IMAGES_SHAPE(index, n, p, shared) { n, p, shared },
+static const images_shape images_shapes[] = { IMAGES_TILES(IMAGES_SHAPE) };
+#define IMAGES_SHAPES ((int)(sizeof images_shapes / sizeof *images_shapes))
+
+template <bool BACK> static images_args describe(const cuda_job *job, const images_shape &shape)
+{
+    const cuda_layer &s = *job->shape;
+    images_args a = {};
+    a.back = BACK;
+    a.from_maps = BACK ? s.out_maps : s.in_maps;
+    a.from_rows = BACK ? s.out_rows : s.in_rows;
+    a.from_cols = BACK ? s.out_cols : s.in_cols;
+    a.to_maps = BACK ? s.in_maps : s.out_maps;
+    a.to_rows = BACK ? s.in_rows : s.out_rows;
+    a.to_cols = BACK ? s.in_cols : s.out_cols;
+    a.pad = BACK ? s.kernel_rows - 1 - s.pad : s.pad;
+    a.chunks = (a.from_maps + DEPTH - 1) / DEPTH;
+    a.strips = (a.to_cols + shape.p - 1) / shape.p;
+    a.map_blocks = (a.to_maps + shape.maps() - 1) / shape.maps();
+    a.whole_fours = a.to_cols % 4 == 0;
+    return a;
+}
+
+/* Products of an output pixel's row and column with the taps that meet the map, over all of them: `p` columns
+ * together. */
+static double reached(int outputs, int inputs, int kernel, int pad, int p)
+{
+    double sum = 0;
+    for (int first = 0; first < outputs; first += p)
+        for (int at = first - pad; at < first + p - 1 + kernel - pad; at++)
+            for (int out = 0; at >= 0 && at < inputs && out < p; out++)
+                sum += at + pad - first - out >= 0 && at + pad - first - out < kernel;
+    return sum;
+}
+
+/* Multiply-adds of an image, with those of maps and pixels that fill up. */
+static double executed(const images_args &a, const images_shape &shape, int kernel)
+{
+    return reached(a.to_rows, a.from_rows, kernel, a.pad, 1) * reached(a.to_cols, a.from_cols, kernel, a.pad, shape.p) *
+           a.chunks * DEPTH * a.map_blocks * shape.maps();
+}
+
+static long long image_blocks(long long images, const images_shape &shape)
+{
+    return (images + shape.images() - 1) / shape.images();
+}
+
+/* Clocks of a multiprocessor for a batch: the tensor cores or what L2 brings, whichever is longer, in whole rounds of
+ * the GPU. */
+template <bool BACK> static double clocks(const cuda_job *job, const images_shape &shape)
+{
+    images_args a = describe<BACK>(job, shape);
+    int kernel = job->shape->kernel_rows;
+    double blocks = (double)image_blocks(job->batch, shape) * a.to_rows * a.strips * a.map_blocks;
+    double macs = executed(a, shape, kernel) * shape.images() / ((double)a.to_rows * a.strips * a.map_blocks);
+    double words = a.chunks * (double)kernel * DEPTH *
+                   ((shape.p + kernel - 1) * shape.images() + kernel * shape.maps() * (job->products == 3 ? 2 : 1));
+    double each = fmax(macs * job->products / IMAGES_MACS, words * 4 / IMAGES_BYTES) +
+                  IMAGES_PUT * shape.images() * shape.p * shape.maps() + IMAGES_START;
+    return each * ceil(blocks / job->multiprocessors);
+}
+
+static long long weight_words(const images_args &a, const images_shape &shape, int kernel, int products)
+{
+    return (long long)a.map_blocks * a.chunks * kernel * kernel * 2 * shape.maps() * 8 * (products == 3 ? 2 : 1);
+}
+
+template <bool BACK> static void prepare(cuda_job *job)
+{
+    double least = 0;
+    for (int i = 0; i < IMAGES_SHAPES; i++) {
+        double cost = clocks<BACK>(job, images_shapes[i]);
+        if (i > 0 && cost >= least)
+            continue;
+        least = cost;
+        job->tile = i;
+    }
+    const images_shape &shape = images_shapes[job->tile];
+    images_args a = describe<BACK>(job, shape);
+    int kernel = job->shape->kernel_rows;
+    job->executed_macs = executed(a, shape, kernel);
+    job->workspace_size = weight_words(a, shape, kernel, job->products) + image_blocks(job->batch, shape) * a.chunks *
+                                                                              a.from_rows * a.from_cols *
+                                                                              shape.images() * DEPTH;
+}
+
+/* Where images are enough and the tensor cores come to more of their limit than in the other kernels. */
+template <int KERNEL, bool BACK> static int supports(const cuda_job *job)
+{
+    const cuda_layer &s = *job->shape;
+    if (!job->wgmma || !job->products || s.full || s.stride != 1 || s.kernel_rows != KERNEL || s.kernel_cols != KERNEL)
+        return 0;
+    if (job->batch < IMAGES_BATCH || s.in_maps < IMAGES_MAPS || s.out_maps < IMAGES_MAPS)
+        return 0;
+    cuda_job copy = *job;
+    prepare<BACK>(&copy);
+    const images_shape &shape = images_shapes[copy.tile];
+    images_args a = describe<BACK>(job, shape);
+    double macs = (double)job->layer->macs_dense * job->batch;
+    double rate = macs / (clocks<BACK>(job, shape) * job->multiprocessors);
+    return (long long)a.from_rows * a.from_cols * shape.images() * DEPTH <= INT_MAX &&
+           rate >= (job->products == 3 ? IMAGES_FP32 : IMAGES_TF32);
+}
+
+template <class T> static cudaError_t launch_tile(images_args a, const cuda_job *job, cudaStream_t stream)
+{
+    const images_shape &shape = images_shapes[job->tile];
+    long long words = weight_words(a, shape, T::KERNEL, T::PRODUCTS), plane = (long long)a.from_rows * a.from_cols;
+    long long blocks = image_blocks(a.d.images, shape), eights = blocks * T::IMAGES / 8;
+    long long packs = eights * a.chunks * ((plane + PACKED_PIXELS - 1) / PACKED_PIXELS);
+    float *weights = job->workspace, *pieces = weights + words;
+    blocks *= (long long)a.to_rows * a.strips * a.map_blocks;
+    if (blocks > 0x7fffffffLL || packs > 0x7fffffffLL)
+        return cudaErrorInvalidConfiguration;
+    a.weights = weights;
+    a.pieces = pieces;
+    pack_weights_kernel<T><<<stride_blocks(words, PACK_THREADS), PACK_THREADS, 0, stream>>>(a, weights, words);
+    pack_images_kernel<T::IMAGES><<<(unsigned)packs, PACK_THREADS, 0, stream>>>(a, pieces);
+    cudaError_t code = cudaGetLastError();
+    if (!code)
+        code = cudaFuncSetAttribute(images_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)T::BYTES);
+    if (code)
+        return code;
+    images_kernel<T><<<(unsigned)blocks, THREADS, T::BYTES, stream>>>(a);
+    return cudaGetLastError();
+}
+
+template <int KERNEL, bool BACK>
+static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
+{
+    images_args a = describe<BACK>(job, images_shapes[job->tile]);
+    a.d = direct_args_of(job, batch);
+    a.from = BACK ? a.d.dy : a.d.x;
+#define LAUNCH_TILE(index, n, p, shared)                                                              \
+    if (job->tile == index)                                                                           \
+        return job->products == 1 ? launch_tile<images_tile<KERNEL, n, p, shared, 1>>(a, job, stream) \
+                                  : launch_tile<images_tile<KERNEL, n, p, shared, 3>>(a, job, stream);
+    IMAGES_TILES(LAUNCH_TILE)
+#undef LAUNCH_TILE
+    return cudaErrorInvalidValue;
+}
+
+#endif
