@@ -216,14 +216,15 @@ static double block_clocks(const tensor_conv_args &a, const tile_choice &tile, i
     return (double)tile.rows * tile.columns * a.taps * MAPS * 2 * products / 2400 + (double)a.patch_words * MAPS / 8;
 }
 
-/* Which pixels a block has: neighbours in memory's order waste none, but those of wide maps see a long patch. */
+/* Which pixels a block has: neighbours in memory's order waste none, but those of wide maps see a long patch. Chosen
+ * for a full batch of `images`, since a choice for fewer may take more shared memory. */
 static void lay_blocks(tensor_conv_args *a, const tile_choice &tile, int images, int products)
 {
     tensor_conv_args best = *a;
     best.rows = 0;
     best.cols = a->to_cols;
     lay_patch(&best, tile.columns);
-    double least = ((double)a->pixels / tile.columns + 1) * block_clocks(best, tile, products);
+    double least = ((double)images * a->to_rows * a->to_cols / tile.columns + 1) * block_clocks(best, tile, products);
     for (int parts = 1; parts <= a->to_cols; parts++) {
         tensor_conv_args it = *a;
         it.cols = (a->to_cols + parts - 1) / parts;

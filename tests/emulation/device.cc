@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define SHARED_PLAIN ((size_t)48 << 10) /* dynamic shared memory that needs no attribute */
-#define SHARED_MOST ((size_t)227 << 10) /* of a block, as on Hopper */
 
 static std::map<const void *, int> shared_allowed; /* by kernel: what cudaFuncSetAttribute() said */
 
@@ -19,6 +18,33 @@ static int multiprocessors(void)
     const char *text = getenv("EMULATED_MULTIPROCESSORS");
     int count = text ? atoi(text) : 132;
     return count < 1 ? 1 : count;
+}
+
+/* From the environment, EMULATED_ARCHITECTURE: the GPU is an sm_ of that number, which decides what instructions are
+ * taken and how much shared memory there is. */
+static int architecture(void)
+{
+    const char *text = getenv("EMULATED_ARCHITECTURE");
+    int number = text ? atoi(text) : 90;
+    return number < 75 ? 75 : number;
+}
+
+/* Most of a block: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". */
+static size_t shared_most(void)
+{
+    switch (architecture()) {
+    case 75:
+        return (size_t)64 << 10;
+    case 80:
+    case 87:
+        return (size_t)163 << 10;
+    case 90:
+    case 100:
+    case 103:
+        return (size_t)227 << 10;
+    default:
+        return (size_t)99 << 10;
+    }
 }
 
 static cudaError_t check_launch(const void *function, dim3 grid, dim3 block, size_t shared)
@@ -47,7 +73,7 @@ extern "C" {
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-        if (value < 0 || (size_t)value > SHARED_MOST)
+        if (value < 0 || (size_t)value > shared_most())
             return emulated_fail(cudaErrorInvalidValue);
         shared_allowed[function] = value;
     }
@@ -58,7 +84,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 {
     (void)function;
     memset(attributes, 0, sizeof *attributes);
-    attributes->ptxVersion = attributes->binaryVersion = 90;
+    attributes->ptxVersion = attributes->binaryVersion = architecture();
     attributes->maxThreadsPerBlock = 1024;
     return cudaSuccess;
 }
@@ -95,11 +121,12 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int index
         return emulated_fail(cudaErrorInvalidDevice);
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "emulated GPU, for tests only");
-    properties->major = 9;
+    properties->major = architecture() / 10;
+    properties->minor = architecture() % 10;
     properties->multiProcessorCount = multiprocessors();
     properties->sharedMemPerBlock = SHARED_PLAIN;
-    properties->sharedMemPerBlockOptin = SHARED_MOST;
-    properties->sharedMemPerMultiprocessor = SHARED_MOST + 1024;
+    properties->sharedMemPerBlockOptin = shared_most();
+    properties->sharedMemPerMultiprocessor = shared_most() + 1024;
     properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
     properties->warpSize = 32;
     properties->maxThreadsPerBlock = 1024;
