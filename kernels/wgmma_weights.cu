@@ -40,11 +40,8 @@ __global__ static void __launch_bounds__(T::THREADS, T::BLOCKS)
 #pragma unroll
     for (int row = 0; row < T::ROWS; row++)
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            int it = weight + row * 64 + half * 8, in = it / s.taps, tap = it - in * s.taps;
-            int place = (in - first) * a.patch_words + tap / s.kernel_cols * a.pitch + tap % s.kernel_cols;
-            places[row][half] = 4 * (it < s.reduction ? place : (a.maps - 1) * a.patch_words);
-        }
+        for (int half = 0; half < 2; half++)
+            places[row][half] = 4 * place_of_weight(a, weight + row * 64 + half * 8, first);
     for (int chunk = 0; chunk < min(2, chunks); chunk++)
         load_inputs<T>(a, begin + chunk, first, maps, patches + chunk * stage);
     copy_async_commit();
@@ -102,57 +99,21 @@ static long long shared_bytes(const weights_args &a, int n, int products)
            (a.stages * (long long)a.steps + STEPS) * 4 * 8 + 2 * SLOTS * 8;
 }
 
-static void lay_chunk(weights_args *a, const cuda_layer &s, int images, int rows, int cols)
-{
-    a->images = images;
-    a->rows = rows;
-    a->cols = cols;
-    a->row_blocks = (s.out_rows + rows - 1) / rows;
-    a->col_blocks = (s.out_cols + cols - 1) / cols;
-    a->steps = (images * rows * cols + 7) / 8;
-    a->patch_rows = (rows - 1) * s.stride + s.kernel_rows;
-    a->pitch = (cols - 1) * s.stride + s.kernel_cols;
-    a->patch_words = images * a->patch_rows * a->pitch;
-    a->patch_words += (40 - a->patch_words % 32) % 32;
-}
-
-/* Takes a chunk if it is better than the best so far: clocks for all, of the tensor cores and of loading 4 words in
- * each. */
-static void try_chunk(weights_args *best, double *least, const cuda_job *job, int images, int rows, int cols)
-{
-    const cuda_layer &s = *job->shape;
-    weights_args a = *best;
-    int n = wgmma_columns[job->tile];
-    lay_chunk(&a, s, images, rows, cols);
-    if (a.steps < LEAST_TAPS || a.steps > CHUNK_STEPS || shared_bytes(a, n, job->products) > job->shared_bytes)
-        return;
-    double chunks = ((double)job->batch + images - 1) / images * a.row_blocks * a.col_blocks;
-    double clocks = chunks * (a.steps * (n * rows_of(job) / 128.0 * job->products + 64) +
-                              (double)a.maps * images * a.patch_rows * a.pitch / 4);
-    if (*least > 0 && clocks >= *least)
-        return;
-    *least = clocks;
-    *best = a;
-}
-
 /* Returns false where no chunk fits. */
 static bool choose_chunk(weights_args *a, const cuda_job *job)
 {
     const cuda_layer &s = *job->shape;
-    int held = (rows_of(job) + s.taps - 2) / s.taps + 1;
-    double least = 0;
+    int n = wgmma_columns[job->tile], held = (rows_of(job) + s.taps - 2) / s.taps + 1;
     a->maps = (held < s.in_maps ? held : s.in_maps) + 1;
     a->stages = STAGES;
-    for (int images = 1; images <= 16 && images <= job->batch; images++)
-        try_chunk(a, &least, job, images, s.out_rows, s.out_cols);
-    for (int parts = 1; parts <= s.out_cols; parts++) {
-        int cols = (s.out_cols + parts - 1) / parts;
-        for (int rows = 1; cols <= 8 * CHUNK_STEPS && rows <= s.out_rows && rows * cols <= 8 * CHUNK_STEPS; rows++)
-            try_chunk(a, &least, job, 1, rows, cols);
-        if (cols < 8)
-            break;
-    }
-    return least > 0;
+    /* clocks of the tensor cores, and of loading 4 words in each */
+    return choose_chunk(a, job, CHUNK_STEPS, [&](const weights_args *it) {
+        if (it->steps < LEAST_TAPS || shared_bytes(*it, n, job->products) > job->shared_bytes)
+            return -1.0;
+        return ((double)job->batch + it->images - 1) / it->images * it->row_blocks * it->col_blocks *
+               (it->steps * (n * rows_of(job) / 128.0 * job->products + 64) +
+                (double)it->maps * it->images * it->patch_rows * it->pitch / 4);
+    });
 }
 
 /* Slices so that the last wave of blocks is full, and no more than that brings: each is one more set of sums to write
@@ -173,16 +134,6 @@ static long long choose_slices(const cuda_job *job, long long tiles, long long m
     return best;
 }
 
-/* How patches are copied: by 4 words where every row that a patch may begin with lies on 16 bytes. */
-static int words_at_once(const weights_args &a, const cuda_layer &s)
-{
-    if (s.pad > 0 || a.col_blocks > 1 || a.pitch != s.in_cols)
-        return 0;
-    bool fours = s.in_rows * s.in_cols % 4 == 0 && a.patch_rows * a.pitch % 4 == 0 &&
-                 (a.row_blocks == 1 || a.rows * s.stride * s.in_cols % 4 == 0);
-    return fours ? 4 : 1;
-}
-
 /* Chunks per slice, in fours so that a slice is whole groups of steps; and parts of so many slices that PACK_FLOATS
  * hold their deltas. */
 static bool plan_weights(weights_args *a, const cuda_job *job)
@@ -191,8 +142,7 @@ static bool plan_weights(weights_args *a, const cuda_job *job)
     int n = wgmma_columns[job->tile];
     if (!choose_chunk(a, job))
         return false;
-    long long groups = (job->batch + a->images - 1) / a->images;
-    long long chunks = groups * a->row_blocks * a->col_blocks, blocks = (s.out_maps + n - 1) / n;
+    long long chunks = chunks_of(*a, job->batch), blocks = (s.out_maps + n - 1) / n;
     long long tiles = ((long long)s.reduction + rows_of(job)) / rows_of(job) * blocks;
     long long most = SLICE_FLOATS / (s.out_maps * (s.reduction + 1ll));
     most = most < SLICES_MOST ? most : SLICES_MOST;
@@ -209,11 +159,7 @@ static bool plan_weights(weights_args *a, const cuda_job *job)
     long long slices = (chunks + each - 1) / each, part = fits / each;
     a->slices = (int)(part < 1 ? 1 : part < slices ? part : slices);
     job->shape->slices = (int)slices;
-    a->by_cols = divisor(a->cols);
-    a->by_pixels = divisor(a->rows * a->cols);
-    a->by_row_blocks = divisor(a->row_blocks);
-    a->by_col_blocks = divisor(a->col_blocks);
-    a->by_patch_rows = divisor(a->patch_rows);
+    find_divisors(a);
     a->by_steps = divisor(a->steps);
     a->whole_rows = words_at_once(*a, s);
     return slices <= 4 * SLICES_MOST;
