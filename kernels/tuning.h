@@ -31,6 +31,12 @@
 #define TENSOR_CONV_TAPS 1024
 #define TENSOR_CONV_MACS 64e6
 
+/* Weight gradients by mma.sync: from so many maps and multiply-adds on, and where they come to so much of the tensor
+ * cores' limit in tf32, padding left out, as FFMA does at its best. Reckoned, not measured yet. */
+#define TENSOR_WEIGHTS_MAPS 12
+#define TENSOR_WEIGHTS_MACS 64e6
+#define TENSOR_WEIGHTS_SHARE 0.12
+
 /* Weight gradients by Hopper's tensor instructions: rows are weights, 128 or 256 in a block, and deltas are packed
  * first.
  */
