@@ -210,12 +210,13 @@ __global__ static void __launch_bounds__(THREADS, 2) forward_kernel(const __grid
         end_step(a, values);
 }
 
-__global__ static void __launch_bounds__(THREADS) data_kernel(const __grid_constant__ full_args a)
+/* IMAGES: at most. */
+template <int IMAGES> __global__ static void __launch_bounds__(THREADS) data_kernel(const __grid_constant__ full_args a)
 {
-    __shared__ float shared[WARPS][FEW_IMAGES][32];
+    __shared__ float shared[WARPS][IMAGES][32];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int input = (int)blockIdx.x * 32 + lane, last = min(input, a.length - 1);
-    float sums[FEW_IMAGES] = { 0 };
+    float sums[IMAGES] = { 0 };
     if (!a.prefetch)
         await_predecessor();
     for (int first = warp; first < a.units; first += WARPS * UNITS) {
@@ -228,13 +229,13 @@ __global__ static void __launch_bounds__(THREADS) data_kernel(const __grid_const
 #pragma unroll
         for (int j = 0; j < UNITS; j++)
 #pragma unroll
-            for (int image = 0; image < FEW_IMAGES; image++)
+            for (int image = 0; image < IMAGES; image++)
                 if (image < a.images && first + j * WARPS < a.units)
                     sums[image] = fmaf(weights[j], a.dy[image * a.units + first + j * WARPS], sums[image]);
     }
     if (a.prefetch && warp >= a.units)
         await_predecessor(); /* this warp had no unit */
-    for (int image = 0; image < FEW_IMAGES; image++)
+    for (int image = 0; image < IMAGES; image++)
         shared[warp][image][lane] = sums[image];
     __syncthreads();
     for (int image = warp; image < a.images; image += WARPS) {
@@ -330,5 +331,6 @@ cudaError_t cuda_fused_full_data(const cuda_stage *stage, const cuda_batch *batc
 {
     full_args a = full_args_of(stage, batch);
     a.down = pool_below_of(stage->pool, batch);
-    return launch_after(stage->early, data_kernel, (unsigned)((a.length + 31) / 32), THREADS, stream, a);
+    return launch_after(stage->early, a.images == 1 ? data_kernel<1> : data_kernel<FEW_IMAGES>,
+                        (unsigned)((a.length + 31) / 32), THREADS, stream, a);
 }

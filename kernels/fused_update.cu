@@ -87,29 +87,30 @@ struct pair_place {
     int in, out, group, begin, end, threads; /* group: of VALUES taps; pixels, dealt to so many threads */
 };
 
-/* A thread's part in the sums of taps [VALUES group, VALUES (group + 1)) of a pair. K 0: any kernel. */
-template <int K>
+/* A thread's part in the sums of taps [VALUES group, VALUES (group + 1)) of a pair. K 0: any kernel, PADDED or not;
+ * else no tap falls outside the map unless PADDED. */
+template <int K, bool PADDED>
 __device__ __forceinline__ void add_pixels(const fused_args &a, const weights_of &l, const pair_place &p,
                                            float (&sums)[VALUES])
 {
     const cuda_layer &s = l.s;
-    int plane = s.out_rows * s.out_cols, cols = K ? K : s.kernel_cols;
+    int plane = s.out_rows * s.out_cols, cols = K ? K : s.kernel_cols, taps = K ? K * K : s.taps;
 #pragma unroll
     for (int v = 0; v < VALUES; v++)
         sums[v] = 0;
 #pragma unroll 1
     for (int i = p.begin + (int)threadIdx.x % p.threads; i < p.end; i += p.threads) {
-        int image = i / plane, pixel = i % plane;
-        int top = pixel / s.out_cols * s.stride - s.pad, left = pixel % s.out_cols * s.stride - s.pad;
-        const float *x = l.x + ((long long)image * s.in_maps + p.in) * s.in_rows * s.in_cols;
+        int image = i / plane, pixel = i - image * plane, out_row = pixel / s.out_cols;
+        int top = out_row * s.stride - s.pad, left = (pixel - out_row * s.out_cols) * s.stride - s.pad;
+        const float *x = l.x + ((long long)image * s.in_maps + p.in) * s.in_rows * s.in_cols + top * s.in_cols + left;
         float delta = l.dy[((long long)image * s.out_maps + p.out) * plane + pixel];
 #pragma unroll
         for (int v = 0; v < VALUES; v++) {
-            int tap = K ? v : p.group * VALUES + v, row = top + tap / cols, col = left + tap % cols;
-            if (tap == (K ? K * K : s.taps))
+            int tap = K ? v : p.group * VALUES + v, row = tap / cols, col = tap % cols;
+            if (tap == taps)
                 sums[v] += delta;
-            if (tap < (K ? K * K : s.taps) &&
-                (!s.padded || ((unsigned)row < (unsigned)s.in_rows && (unsigned)col < (unsigned)s.in_cols)))
+            if (tap < taps && (!PADDED || ((unsigned)(top + row) < (unsigned)s.in_rows &&
+                                           (unsigned)(left + col) < (unsigned)s.in_cols)))
                 sums[v] = fmaf(delta, x[row * s.in_cols + col], sums[v]);
         }
     }
@@ -119,7 +120,7 @@ __device__ __forceinline__ void add_pixels(const fused_args &a, const weights_of
 __device__ __noinline__ static void add_any_pixels(const fused_args &a, const weights_of &l, const pair_place &p,
                                                    float (&sums)[VALUES])
 {
-    add_pixels<0>(a, l, p, sums);
+    add_pixels<0, true>(a, l, p, sums);
 }
 
 /* Slices of the sums of one pair, added up by the block that finishes last. Returns whether this is it. */
@@ -160,10 +161,12 @@ __device__ static void update_conv(const fused_args &a, const weights_of &l, int
     int in = s.first ? s.source[pair] : pair % s.in_maps, first = s.first ? s.first[out] : out * s.in_maps;
     pair_place p = { in, out, group, slice * each, min(pixels, (slice + 1) * each), l.alone ? 32 : THREADS };
     float sums[VALUES], sum;
-    if (s.kernel_rows == 5 && s.kernel_cols == 5)
-        add_pixels<5>(a, l, p, sums);
+    if (s.kernel_rows == 5 && s.kernel_cols == 5 && !s.padded)
+        add_pixels<5, false>(a, l, p, sums);
+    else if (s.kernel_rows == 3 && s.kernel_cols == 3 && !s.padded)
+        add_pixels<3, false>(a, l, p, sums);
     else if (s.kernel_rows == 3 && s.kernel_cols == 3)
-        add_pixels<3>(a, l, p, sums);
+        add_pixels<3, true>(a, l, p, sums);
     else {
         float others[VALUES]; /* in memory, which the sums above are not to be */
         add_any_pixels(a, l, p, others);

@@ -331,16 +331,16 @@ __global__ static void __launch_bounds__(THREADS, 1) images_kernel(const __grid_
     int image0 = p.image_block * T::IMAGES + (T::SHARED ? warp : warp % 4) * 16;
     int map0 = p.map_block * T::MAPS + own_maps;
     float *stage = memory + T::SLOTS * T::PIECE + T::ROW_SLOTS * T::ROW + warp * T::STAGE;
-#pragma unroll
-    for (int j = 0; j < T::N / 8; j++) {
-        if (map0 + j * 8 >= a.to_maps)
-            break;
+#pragma unroll 1
+    for (int j = 0; j < T::N / 8 && map0 + j * 8 < a.to_maps; j++) { /* a loop: unrolled it would be all of the code */
         __syncwarp();
 #pragma unroll
-        for (int pixel = 0; pixel < T::P; pixel++)
+        for (int its = 0; its < T::N / 8; its++)
+            if (its == j)
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                stage[((lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2) * T::P + pixel] = sums.sum[pixel][j * 4 + i];
+                for (int i = 0; i < 4 * T::P; i++)
+                    stage[((lane / 4 + i % 4 / 2 * 8) * 8 + lane % 4 * 2 + i % 2) * T::P + i / 4] =
+                        sums.sum[i / 4][its * 4 + i % 4];
         __syncwarp();
         if (T::P % 4 == 0 && a.whole_fours)
             put_maps<T, T::P % 4 ? 1 : 4>(a, p, stage, image0, map0 + j * 8);
@@ -527,8 +527,7 @@ template <int KERNEL, bool BACK> static int supports(const cuda_job *job)
     images_args a = describe<BACK>(job, shape);
     double macs = (double)job->layer->macs_dense * job->batch;
     double rate = macs / (clocks<BACK>(job, shape) * job->multiprocessors);
-    return (long long)a.from_rows * a.from_cols * shape.images() * DEPTH <= INT_MAX &&
-           rate >= (job->products == 3 ? IMAGES_FP32 : IMAGES_TF32);
+    return (long long)a.from_rows * a.from_cols * shape.images() * DEPTH <= INT_MAX && rate >= IMAGES_LEAST;
 }
 
 template <class T> static cudaError_t launch_tile(images_args a, const cuda_job *job, cudaStream_t stream)

@@ -16,7 +16,7 @@ enum {
     EMULATED_IMAGES_MAPS = IMAGES_MAPS,
 };
 static const double emulated_conv_macs = TENSOR_CONV_MACS, emulated_weights_macs = WGMMA_WEIGHTS_MACS;
-static const double emulated_images_tf32 = IMAGES_TF32, emulated_images_fp32 = IMAGES_FP32;
+static const double emulated_images_least = IMAGES_LEAST;
 static const double emulated_tensor_weights_macs = TENSOR_WEIGHTS_MACS;
 static const double emulated_tensor_weights_share = TENSOR_WEIGHTS_SHARE;
 
@@ -31,8 +31,7 @@ static const double emulated_tensor_weights_share = TENSOR_WEIGHTS_SHARE;
 #undef WGMMA_WEIGHTS_MACS
 #undef IMAGES_BATCH
 #undef IMAGES_MAPS
-#undef IMAGES_TF32
-#undef IMAGES_FP32
+#undef IMAGES_LEAST
 #define TENSOR_CONV_MAPS emulated_limit(EMULATED_CONV_MAPS)
 #define TENSOR_CONV_TERMS emulated_limit(EMULATED_CONV_TERMS)
 #define TENSOR_CONV_MACS emulated_limit(emulated_conv_macs)
@@ -44,7 +43,6 @@ static const double emulated_tensor_weights_share = TENSOR_WEIGHTS_SHARE;
 #define WGMMA_WEIGHTS_MACS emulated_limit(emulated_weights_macs)
 #define IMAGES_BATCH emulated_limit(EMULATED_IMAGES_BATCH)
 #define IMAGES_MAPS emulated_limit(EMULATED_IMAGES_MAPS)
-#define IMAGES_TF32 emulated_limit(emulated_images_tf32)
-#define IMAGES_FP32 emulated_limit(emulated_images_fp32)
+#define IMAGES_LEAST emulated_limit(emulated_images_least)
 
 #endif
