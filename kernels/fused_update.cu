@@ -90,8 +90,7 @@ struct pair_place {
 /* A thread's part in the sums of taps [VALUES group, VALUES (group + 1)) of a pair. K 0: any kernel, PADDED or not;
  * else no tap falls outside the map unless PADDED. */
 template <int K, bool PADDED>
-__device__ __forceinline__ void add_pixels(const fused_args &a, const weights_of &l, const pair_place &p,
-                                           float (&sums)[VALUES])
+__device__ __forceinline__ void add_pixels(const weights_of &l, const pair_place &p, float (&sums)[VALUES])
 {
     const cuda_layer &s = l.s;
     int plane = s.out_rows * s.out_cols, cols = K ? K : s.kernel_cols, taps = K ? K * K : s.taps;
@@ -117,10 +116,9 @@ __device__ __forceinline__ void add_pixels(const fused_args &a, const weights_of
 }
 
 /* Apart from the others, whose registers are fewer. */
-__device__ __noinline__ static void add_any_pixels(const fused_args &a, const weights_of &l, const pair_place &p,
-                                                   float (&sums)[VALUES])
+__device__ __noinline__ static void add_any_pixels(const weights_of &l, const pair_place &p, float (&sums)[VALUES])
 {
-    add_pixels<0, true>(a, l, p, sums);
+    add_pixels<0, true>(l, p, sums);
 }
 
 /* Slices of the sums of one pair, added up by the block that finishes last. Returns whether this is it. */
@@ -162,14 +160,14 @@ __device__ static void update_conv(const fused_args &a, const weights_of &l, int
     pair_place p = { in, out, group, slice * each, min(pixels, (slice + 1) * each), l.alone ? 32 : THREADS };
     float sums[VALUES], sum;
     if (s.kernel_rows == 5 && s.kernel_cols == 5 && !s.padded)
-        add_pixels<5, false>(a, l, p, sums);
+        add_pixels<5, false>(l, p, sums);
     else if (s.kernel_rows == 3 && s.kernel_cols == 3 && !s.padded)
-        add_pixels<3, false>(a, l, p, sums);
+        add_pixels<3, false>(l, p, sums);
     else if (s.kernel_rows == 3 && s.kernel_cols == 3)
-        add_pixels<3, true>(a, l, p, sums);
+        add_pixels<3, true>(l, p, sums);
     else {
         float others[VALUES]; /* in memory, which the sums above are not to be */
-        add_any_pixels(a, l, p, others);
+        add_any_pixels(l, p, others);
 #pragma unroll
         for (int i = 0; i < VALUES; i++)
             sums[i] = others[i];
