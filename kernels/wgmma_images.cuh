@@ -10,35 +10,21 @@
  *
  * Bound: the tensor cores, N / 2 clocks for 64 images x N maps x 8 terms; shared memory gives the weights in N / 4. L2
  * gives (P + KERNEL - 1) pixels and the weights of a kernel's row for P x KERNEL products: 24 bytes per clock at 5
- * pixels x 128 maps and 5 x 5, near what it has; fewer maps or pixels are bound by that.
+ * pixels x 128 maps and 5 x 5, near what it has; fewer maps or pixels are bound by that. On an H200 the tensor cores
+ * are at work for half of the time in tf32 and for 0.6 of it in fp32 (LeNet-5, width 32): a piece is few products,
+ * after which a group waits for them.
  *
  * fp32: values are split into high and low halves in registers, weights lie as both; sums of 16 terms are added up in
  * fp32 registers. */
 #ifndef KERNELS_WGMMA_IMAGES_CUH
 #define KERNELS_WGMMA_IMAGES_CUH
 
-#include "kernels/direct.cuh"
+#include "kernels/images_pack.cuh"
 #include "kernels/tensor.cuh"
 #include "kernels/wgmma.cuh"
 
-#include <limits.h>
-#include <math.h>
-
-#define DEPTH 16        /* source maps of a piece: two steps of 8 terms */
 #define MULTIPLIERS 256 /* threads: two groups of four warps */
 #define THREADS 384     /* and one group that has the copy engine bring what they need */
-#define PACK_THREADS 256
-#define PACKED_PIXELS 32
-
-struct images_args {
-    direct_args d;
-    const float *from, *pieces, *weights;
-    int from_maps, from_rows, from_cols, to_maps, to_rows, to_cols, pad, back;
-    int chunks;      /* of DEPTH source maps */
-    int strips;      /* of P outputs in a row */
-    int map_blocks;  /* of a tile's maps */
-    int whole_fours; /* outputs can be written four at a time */
-};
 
 /* A block's tile: two groups of four warps. Where they share the maps (SHARED) each has its own 64 of 128 images;
  * otherwise both have the same 64, and N maps each. */
@@ -347,225 +333,6 @@ __global__ static void __launch_bounds__(THREADS, 1) images_kernel(const __grid_
         else
             put_maps<T, 1>(a, p, stage, image0, map0 + j * 8);
     }
-}
-
-/* [image block][chunk of 16 maps][pixel][step][images / 8][2][8 images][4 maps]; zero where there is none. A block
- * packs 8 images x 16 maps x 32 pixels. */
-template <int IMAGES>
-__global__ static void __launch_bounds__(PACK_THREADS)
-    pack_images_kernel(const __grid_constant__ images_args a, float *pieces)
-{
-    __shared__ float shared[8 * (DEPTH * (PACKED_PIXELS + 1) + 4)]; /* images apart by 4 banks */
-    int plane = a.from_rows * a.from_cols, tiles = (plane + PACKED_PIXELS - 1) / PACKED_PIXELS;
-    int tile = (int)(blockIdx.x % tiles), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int chunk = (int)(blockIdx.x / tiles % a.chunks), eight = (int)(blockIdx.x / tiles / a.chunks);
-    int image = eight * 8 + warp, pixel = tile * PACKED_PIXELS + lane;
-    const float *from = a.from + ((long long)image * a.from_maps + chunk * DEPTH) * plane + pixel;
-    float *own = shared + warp * (DEPTH * (PACKED_PIXELS + 1) + 4);
-    bool there = image < a.d.images && pixel < plane;
-#pragma unroll
-    for (int map = 0; map < DEPTH; map++)
-        own[map * (PACKED_PIXELS + 1) + lane] =
-            there && chunk * DEPTH + map < a.from_maps ? from[(long long)map * plane] : 0;
-    __syncthreads();
-    const float *value = shared + lane / 4 * (DEPTH * (PACKED_PIXELS + 1) + 4) + lane % 4 * (PACKED_PIXELS + 1);
-    long long first = ((long long)(eight * 8 / IMAGES) * a.chunks + chunk) * plane + tile * PACKED_PIXELS;
-    float *to = pieces + first * (IMAGES * DEPTH) + eight * 8 % IMAGES / 8 * 64 + lane;
-    int pixels = min(PACKED_PIXELS, plane - tile * PACKED_PIXELS);
-    for (int i = warp; i < pixels; i += PACK_THREADS / 32)
-#pragma unroll
-        for (int quarter = 0; quarter < 4; quarter++)
-            to[(long long)i * (IMAGES * DEPTH) + quarter / 2 * (IMAGES * 8) + quarter % 2 * 32] =
-                value[quarter * 4 * (PACKED_PIXELS + 1) + i];
-}
-
-/* [block of maps][chunk][kernel row][kernel column][step][high, low][maps / 8][2][8 maps][4 source maps] */
-template <class T>
-__global__ static void __launch_bounds__(PACK_THREADS)
-    pack_weights_kernel(const __grid_constant__ images_args a, float *weights, long long count)
-{
-    FOR_EACH_ELEMENT(i, count)
-    {
-        int inside, chunk, tap, at, taps = T::KERNEL * T::KERNEL;
-        long long rest, block;
-        divide(i, taps * 2 * T::STEP, &rest, &inside);
-        divide(rest, a.chunks, &block, &chunk);
-        tap = inside / (2 * T::STEP);
-        at = inside % T::STEP % (T::MAPS * 8);
-        int from = chunk * DEPTH + inside / T::STEP % 2 * 8 + at / 32 % 2 * 4 + at % 4;
-        int map = (int)block * T::MAPS + at / 64 * 8 + at / 4 % 8;
-        float weight = 0;
-        if (map < a.to_maps && from < a.from_maps)
-            weight = a.back ? a.d.s.dense[((long long)from * a.to_maps + map) * taps + taps - 1 - tap]
-                            : a.d.s.dense[((long long)map * a.from_maps + from) * taps + tap];
-        float high = __uint_as_float(__float_as_uint(tf32_round(weight)) & 0xffffe000u);
-        weights[i] = inside % T::STEP < T::MAPS * 8 ? high : tf32_round(weight - high);
-    }
-}
-
-/* The tiles: N, P, whether the groups share the maps. */
-#define IMAGES_TILES(TILE) \
-    TILE(0, 64, 5, false)  \
-    TILE(1, 64, 4, false)  \
-    TILE(2, 48, 5, false)  \
-    TILE(3, 64, 4, true)   \
-    TILE(4, 48, 5, true)   \
-    TILE(5, 32, 8, true)   \
-    TILE(6, 32, 5, true)   \
-    TILE(7, 24, 8, true)   \
-    TILE(8, 16, 8, true)
-
-struct images_shape {
-    int n, p, shared;
-    int maps() const
-    {
-        return shared ? n : 2 * n;
-    }
-    int images() const
-    {
-        return shared ? 128 : 64;
-    }
-};
-
-#define IMAGES_SHAPE(index, n, p, shared) { n, p, shared },
-static const images_shape images_shapes[] = { IMAGES_TILES(IMAGES_SHAPE) };
-#define IMAGES_SHAPES ((int)(sizeof images_shapes / sizeof *images_shapes))
-
-template <bool BACK> static images_args describe(const cuda_job *job, const images_shape &shape)
-{
-    const cuda_layer &s = *job->shape;
-    images_args a = {};
-    a.back = BACK;
-    a.from_maps = BACK ? s.out_maps : s.in_maps;
-    a.from_rows = BACK ? s.out_rows : s.in_rows;
-    a.from_cols = BACK ? s.out_cols : s.in_cols;
-    a.to_maps = BACK ? s.in_maps : s.out_maps;
-    a.to_rows = BACK ? s.in_rows : s.out_rows;
-    a.to_cols = BACK ? s.in_cols : s.out_cols;
-    a.pad = BACK ? s.kernel_rows - 1 - s.pad : s.pad;
-    a.chunks = (a.from_maps + DEPTH - 1) / DEPTH;
-    a.strips = (a.to_cols + shape.p - 1) / shape.p;
-    a.map_blocks = (a.to_maps + shape.maps() - 1) / shape.maps();
-    a.whole_fours = a.to_cols % 4 == 0;
-    return a;
-}
-
-/* Products of an output pixel's row and column with the taps that meet the map, over all of them: `p` columns
- * together. */
-static double reached(int outputs, int inputs, int kernel, int pad, int p)
-{
-    double sum = 0;
-    for (int first = 0; first < outputs; first += p)
-        for (int at = first - pad; at < first + p - 1 + kernel - pad; at++)
-            for (int out = 0; at >= 0 && at < inputs && out < p; out++)
-                sum += at + pad - first - out >= 0 && at + pad - first - out < kernel;
-    return sum;
-}
-
-/* Multiply-adds of an image, with those of maps and pixels that fill up. */
-static double executed(const images_args &a, const images_shape &shape, int kernel)
-{
-    return reached(a.to_rows, a.from_rows, kernel, a.pad, 1) * reached(a.to_cols, a.from_cols, kernel, a.pad, shape.p) *
-           a.chunks * DEPTH * a.map_blocks * shape.maps();
-}
-
-static long long image_blocks(long long images, const images_shape &shape)
-{
-    return (images + shape.images() - 1) / shape.images();
-}
-
-/* Clocks of a multiprocessor for a batch: the tensor cores or what L2 brings, whichever is longer, in whole rounds of
- * the GPU. */
-template <bool BACK> static double clocks(const cuda_job *job, const images_shape &shape)
-{
-    images_args a = describe<BACK>(job, shape);
-    int kernel = job->shape->kernel_rows;
-    double blocks = (double)image_blocks(job->batch, shape) * a.to_rows * a.strips * a.map_blocks;
-    double macs = executed(a, shape, kernel) * shape.images() / ((double)a.to_rows * a.strips * a.map_blocks);
-    double words = a.chunks * (double)kernel * DEPTH *
-                   ((shape.p + kernel - 1) * shape.images() + kernel * shape.maps() * (job->products == 3 ? 2 : 1));
-    double each = fmax(macs * job->products / IMAGES_MACS, words * 4 / IMAGES_BYTES) +
-                  IMAGES_PUT * shape.images() * shape.p * shape.maps() + IMAGES_START;
-    return each * ceil(blocks / job->multiprocessors);
-}
-
-static long long weight_words(const images_args &a, const images_shape &shape, int kernel, int products)
-{
-    return (long long)a.map_blocks * a.chunks * kernel * kernel * 2 * shape.maps() * 8 * (products == 3 ? 2 : 1);
-}
-
-template <bool BACK> static void prepare(cuda_job *job)
-{
-    double least = 0;
-    for (int i = 0; i < IMAGES_SHAPES; i++) {
-        double cost = clocks<BACK>(job, images_shapes[i]);
-        if (i > 0 && cost >= least)
-            continue;
-        least = cost;
-        job->tile = i;
-    }
-    const images_shape &shape = images_shapes[job->tile];
-    images_args a = describe<BACK>(job, shape);
-    int kernel = job->shape->kernel_rows;
-    job->executed_macs = executed(a, shape, kernel);
-    job->workspace_size = weight_words(a, shape, kernel, job->products) + image_blocks(job->batch, shape) * a.chunks *
-                                                                              a.from_rows * a.from_cols *
-                                                                              shape.images() * DEPTH;
-}
-
-/* Where images are enough and the tensor cores come to more of their limit than in the other kernels. */
-template <int KERNEL, bool BACK> static int supports(const cuda_job *job)
-{
-    const cuda_layer &s = *job->shape;
-    if (!job->wgmma || !job->products || s.full || s.stride != 1 || s.kernel_rows != KERNEL || s.kernel_cols != KERNEL)
-        return 0;
-    if (job->batch < IMAGES_BATCH || s.in_maps < IMAGES_MAPS || s.out_maps < IMAGES_MAPS)
-        return 0;
-    cuda_job copy = *job;
-    prepare<BACK>(&copy);
-    const images_shape &shape = images_shapes[copy.tile];
-    images_args a = describe<BACK>(job, shape);
-    double macs = (double)job->layer->macs_dense * job->batch;
-    double rate = macs / (clocks<BACK>(job, shape) * job->multiprocessors);
-    return (long long)a.from_rows * a.from_cols * shape.images() * DEPTH <= INT_MAX && rate >= IMAGES_LEAST;
-}
-
-template <class T> static cudaError_t launch_tile(images_args a, const cuda_job *job, cudaStream_t stream)
-{
-    const images_shape &shape = images_shapes[job->tile];
-    long long words = weight_words(a, shape, T::KERNEL, T::PRODUCTS), plane = (long long)a.from_rows * a.from_cols;
-    long long blocks = image_blocks(a.d.images, shape), eights = blocks * T::IMAGES / 8;
-    long long packs = eights * a.chunks * ((plane + PACKED_PIXELS - 1) / PACKED_PIXELS);
-    float *weights = job->workspace, *pieces = weights + words;
-    blocks *= (long long)a.to_rows * a.strips * a.map_blocks;
-    if (blocks > 0x7fffffffLL || packs > 0x7fffffffLL)
-        return cudaErrorInvalidConfiguration;
-    a.weights = weights;
-    a.pieces = pieces;
-    pack_weights_kernel<T><<<stride_blocks(words, PACK_THREADS), PACK_THREADS, 0, stream>>>(a, weights, words);
-    pack_images_kernel<T::IMAGES><<<(unsigned)packs, PACK_THREADS, 0, stream>>>(a, pieces);
-    cudaError_t code = cudaGetLastError();
-    if (!code)
-        code = cudaFuncSetAttribute(images_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)T::BYTES);
-    if (code)
-        return code;
-    images_kernel<T><<<(unsigned)blocks, THREADS, T::BYTES, stream>>>(a);
-    return cudaGetLastError();
-}
-
-template <int KERNEL, bool BACK>
-static cudaError_t launch(const cuda_job *job, const cuda_batch *batch, cudaStream_t stream)
-{
-    images_args a = describe<BACK>(job, images_shapes[job->tile]);
-    a.d = direct_args_of(job, batch);
-    a.from = BACK ? a.d.dy : a.d.x;
-#define LAUNCH_TILE(index, n, p, shared)                                                              \
-    if (job->tile == index)                                                                           \
-        return job->products == 1 ? launch_tile<images_tile<KERNEL, n, p, shared, 1>>(a, job, stream) \
-                                  : launch_tile<images_tile<KERNEL, n, p, shared, 3>>(a, job, stream);
-    IMAGES_TILES(LAUNCH_TILE)
-#undef LAUNCH_TILE
-    return cudaErrorInvalidValue;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolutions of 3 x 3 over many images, wgmma_images.cuh. A file for each size, since compiling takes its time. */
-#include "kernels/wgmma_images.cuh"
+#include "kernels/images_plan.cuh"
 
 extern "C" const cuda_kernel CUDA_KERNEL(images_3_conv_forward) = {
     "images_3_conv_forward", "direct",        "kernels/wgmma_images.cuh", CNN_OP_CONV_FORWARD, supports<3, false>,
