@@ -108,8 +108,7 @@ static void fuse_forward(struct cnn_program *p)
     int ending = ending_of(p), count = p->network->layer_count;
     for (int l = 0; l < count; l++) {
         struct cuda_stage stage = stage_of(p, job_of(p, l, false), f->forward_count);
-        double macs = (double)p->network->layers[l].macs * p->options.batch;
-        if (is_small_conv(p, l) && macs <= FUSED_FORWARD_MACS) {
+        if (is_small_conv(p, l)) {
             stage.launch = cuda_fused_conv_forward;
             stage.file = "kernels/fused_conv.cu";
             if (l + 1 < count && is_pool(&p->network->layers[l + 1]) && has_cells(&p->layers[l + 1]))

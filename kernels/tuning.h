@@ -82,7 +82,6 @@
  * which tiles win by what they save of loads; weights of a map and maps as they fit in shared memory; floats of the
  * outputs of small last layers, and their weights. */
 #define FUSED_MACS 24e6
-#define FUSED_FORWARD_MACS 16e6 /* beyond, forward, tiles win by more than a launch */
 #define FUSED_WEIGHTS 3072
 #define FUSED_MAPS 256
 #define FUSED_OUTPUTS 2048
